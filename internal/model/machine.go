@@ -1,0 +1,146 @@
+package model
+
+import "time"
+
+// Phase is the reason of a Machine's Deleting condition, which CAPI core sets
+// while it deletes the Machine. It is part of CAPI's contract with control
+// planes and therefore may be read for decisions.
+type Phase string
+
+// Phases of a Machine's deletion, in the order in which core passes them
+// (sigs.k8s.io/cluster-api/api/core/v1beta2, MachineDeleting…Reason).
+const (
+	PhaseNone                 Phase = ""
+	PhaseWaitingForPreDrain   Phase = "WaitingForPreDrainHook"
+	PhaseDraining             Phase = "DrainingNode"
+	PhaseWaitingForVolumes    Phase = "WaitingForVolumeDetach"
+	PhaseWaitingForPreTerm    Phase = "WaitingForPreTerminateHook"
+	PhaseDeletingInfra        Phase = "WaitingForInfrastructureDeletion"
+	PhaseDeletingBootstrap    Phase = "WaitingForBootstrapDeletion"
+	PhaseDeletingNode         Phase = "DeletingNode"
+	PhaseDeletionCompleted    Phase = "DeletionCompleted"
+	PhaseInternalError        Phase = "InternalError"
+	PhaseDeletingWithoutState Phase = "Deleting"
+)
+
+// PastHooks tells whether core has left all hooks behind: from here on the
+// machine's host is being destroyed.
+func (p Phase) PastHooks() bool {
+	switch p {
+	case PhaseDeletingInfra, PhaseDeletingBootstrap, PhaseDeletingNode, PhaseDeletionCompleted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Hook is a deletion hook of somebody else on a Machine.
+type Hook struct {
+	// Name is the annotation key without its prefix.
+	Name string
+	// Owner is the annotation's value, by convention the hook's owner.
+	Owner string
+}
+
+// Machine is a control-plane Machine with what is known of its node.
+type Machine struct {
+	Name          string
+	UID           string
+	Created       time.Time
+	Version       string
+	FailureDomain string
+	// Outdated holds one short reason for each way in which the Machine
+	// differs from the spec. Empty means up to date.
+	Outdated []string
+	// DeletionWished is the annotation cluster.x-k8s.io/delete-machine: the
+	// user would like this Machine to be the next one to go.
+	DeletionWished bool
+
+	// Deleting is true from the deletion timestamp on.
+	Deleting bool
+	// DeletingSince is that timestamp.
+	DeletingSince time.Time
+	// Phase is where core stands with the deletion.
+	Phase Phase
+	// PhaseSince is when the phase began.
+	PhaseSince time.Time
+	// Detail is core's own text about the deletion. It is shown to people
+	// and never decided on.
+	Detail string
+
+	// PreDrainHook and PreTerminateHook tell whether our hooks are on it.
+	PreDrainHook     bool
+	PreTerminateHook bool
+	// ForeignPreTerminate are the pre-terminate hooks of others.
+	ForeignPreTerminate []Hook
+	// ForeignPreDrain are the pre-drain hooks of others.
+	ForeignPreDrain []Hook
+
+	// InfrastructureReady is status.initialization.infrastructureProvisioned.
+	InfrastructureReady bool
+	// InfrastructureGone is true when the infrastructure machine does not
+	// exist any more: the host is destroyed. Unknown when it can't be told.
+	InfrastructureGone Fact[bool]
+	// Addresses are the addresses the infrastructure provider reported.
+	Addresses []string
+
+	// NodeName is status.nodeRef.name, empty until core has found the Node.
+	NodeName string
+	// Node is the Node object of the workload cluster, found by NodeName.
+	Node Fact[Node]
+	// Components tells for each static pod of the control plane
+	// (kube-apiserver, kube-controller-manager, kube-scheduler, etcd)
+	// whether it is healthy, and why not.
+	Components map[string]Fact[bool]
+}
+
+// UpToDate tells whether nothing of the Machine differs from the spec.
+func (m Machine) UpToDate() bool { return len(m.Outdated) == 0 }
+
+// Node is what the planner needs of a workload Node.
+type Node struct {
+	// Exists is false when the API server answered that there is none.
+	Exists bool
+	// Ready is the Ready condition.
+	Ready Tri
+	// ReadySince is when the Ready condition last changed.
+	ReadySince time.Time
+	// Excluded tells whether the label that takes the Node out of external
+	// load balancers is set, ExcludedAt since when.
+	Excluded   bool
+	ExcludedAt time.Time
+	// RemovalAsked tells whether RKE2 was asked by annotation to remove the
+	// Node's member, RemovalAskedAt since when.
+	RemovalAsked   bool
+	RemovalAskedAt time.Time
+	// MemberAnnotated is true when the Node has the annotations with which
+	// RKE2 finds its member (node-name and node-address). Without them it
+	// can't serve a removal annotation.
+	MemberAnnotated bool
+}
+
+// Alive tells whether the node is known to exist and to be Ready.
+func (m Machine) Alive() bool {
+	return m.Node.Known && m.Node.Value.Exists && m.Node.Value.Ready == Yes
+}
+
+// MachineByName returns the Machine of that name.
+func (s Snapshot) MachineByName(name string) (Machine, bool) {
+	for _, m := range s.Machines {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Machine{}, false
+}
+
+// MemberOf returns the etcd member of a Machine. The second result is false
+// when no member is listed for it, or the list is unknown.
+func (s Snapshot) MemberOf(machine string) (Member, bool) {
+	for _, m := range s.Etcd.Members.Value {
+		if m.Machine == machine {
+			return m, true
+		}
+	}
+	return Member{}, false
+}

@@ -1,0 +1,147 @@
+package model
+
+import "time"
+
+// Snapshot is everything the planner may know at one moment. It is never
+// atomic: its parts come from the management API, the workload API and etcd,
+// one after the other. That is why an action re-checks its ground before it
+// acts.
+type Snapshot struct {
+	// Now is the time of the observation. The planner knows no other clock.
+	Now time.Time
+
+	ControlPlane ControlPlane
+	Cluster      Cluster
+
+	// Machines are the control-plane Machines owned by the control plane,
+	// sorted by name. Deleting Machines are among them until they are gone.
+	Machines []Machine
+
+	// Etcd is what etcd itself says about its members.
+	Etcd Etcd
+}
+
+// ControlPlane is the wish of the user, read from the RKE2ControlPlane.
+type ControlPlane struct {
+	Namespace string
+	Name      string
+	// Replicas is the wished number of servers, never below 1.
+	Replicas int
+	// MaxSurge is 0 or 1: how many servers more than Replicas may exist
+	// during a rolling change.
+	MaxSurge int
+	Version  string
+	// Problems are faults of the spec that make a change impossible, each a
+	// sentence that names the field and the way out.
+	Problems []string
+	// Deleting is true from the moment the control plane has a deletion
+	// timestamp.
+	Deleting bool
+	// Initialized is true once the first server has answered.
+	Initialized bool
+	// ExternalDatastore is true when the servers keep their data outside of
+	// etcd members of their own. There is then no membership to care for.
+	ExternalDatastore bool
+	// ExcludeFromLoadBalancers asks for the Node label that takes a leaving
+	// server out of external load balancers before it is drained.
+	ExcludeFromLoadBalancers bool
+	// LoadBalancerSettle is how long to wait after the label was set.
+	LoadBalancerSettle time.Duration
+}
+
+// Cluster is what the planner needs of the CAPI Cluster.
+type Cluster struct {
+	Name     string
+	Deleting bool
+	// InfrastructureReady is status.initialization.infrastructureProvisioned.
+	InfrastructureReady bool
+	// Endpoint is host:port of the control-plane endpoint, empty until set.
+	Endpoint string
+	// FailureDomains are those usable by control planes, sorted.
+	FailureDomains []string
+	// Workers is the number of worker Machines and MachinePools left. It
+	// holds up a deletion of the control plane.
+	Workers int
+	// Template tells whether the infrastructure template exists. Unknown
+	// while it could not be read; the Reason names it.
+	Template Fact[bool]
+	// TemplateName is kind/name of that template, for messages.
+	TemplateName string
+	// Certificates is true when the CAs, the token and the kubeconfig are
+	// there. When it is false, CertificateProblem names the Secret and key.
+	Certificates       Fact[bool]
+	CertificateProblem string
+	// Registration tells whether the address that joining servers register
+	// at (port 9345) accepts connections. False means that it was refused
+	// outright; unknown means that it can't be told from here.
+	Registration Fact[bool]
+	// RegistrationAddress is host:port of it.
+	RegistrationAddress string
+}
+
+// Etcd is the membership as etcd reports it, never as Machines suggest it.
+type Etcd struct {
+	// Members is etcd's own list, sorted by ID. Unknown when no voter could
+	// be reached; the Reason says what was tried.
+	Members Fact[[]Member]
+}
+
+// Member is one entry of etcd's member list, together with the answer the
+// member itself gave.
+type Member struct {
+	ID uint64
+	// Name is empty until the member has started for the first time.
+	Name     string
+	PeerURLs []string
+	Learner  bool
+	// Leader is true when the members that answered agree on this one.
+	Leader bool
+	// Answers is whether the member itself answered a status call. Unknown
+	// when there was no way to ask it.
+	Answers Fact[bool]
+	// Alarms are the alarms raised for this member: NOSPACE, CORRUPT.
+	Alarms []string
+	// Lag is how many raft entries the member is behind the furthest one.
+	Lag uint64
+	// Machine is the name of the control-plane Machine this member belongs
+	// to, empty when there is none. It is found by the Node's annotation, by
+	// exact name or by peer address, never by a part of a name.
+	Machine string
+	// UnmatchedSince is since when no Machine was found for the member. Zero
+	// when Machine is set.
+	UnmatchedSince time.Time
+}
+
+// MaxLag is the number of raft entries a member may be behind and still count
+// as healthy. etcd itself promotes a learner at 90 % of the leader's index;
+// a voter that serves requests is behind by far less than this.
+const MaxLag = 5000
+
+// Voter tells whether the member counts for quorum. A member that was added
+// as a voter counts from the moment it is listed, started or not.
+func (m Member) Voter() bool { return !m.Learner }
+
+// Started tells whether the member has ever joined: etcd lists a name only
+// then.
+func (m Member) Started() bool { return m.Name != "" }
+
+// Healthy tells whether the member is known to work: started, answering,
+// without alarm and not far behind. Unknown is not healthy.
+func (m Member) Healthy() bool {
+	return m.Started() && m.Answers.Known && m.Answers.Value && len(m.Alarms) == 0 && m.Lag <= MaxLag
+}
+
+// HealthyVoter is a member that counts for quorum and works.
+func (m Member) HealthyVoter() bool { return m.Voter() && m.Healthy() }
+
+// Label is how the member is named in messages.
+func (m Member) Label() string {
+	switch {
+	case m.Name != "":
+		return m.Name
+	case len(m.PeerURLs) > 0:
+		return "unnamed member at " + m.PeerURLs[0]
+	default:
+		return "unnamed member"
+	}
+}
