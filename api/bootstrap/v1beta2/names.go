@@ -1,0 +1,40 @@
+package v1beta2
+
+import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+// TurtlesSystemAgentAnnotation marks an RKE2Config into which Rancher Turtles injected files and commands of its
+// own. Those parts are no difference between the config and the control plane it was made from.
+const TurtlesSystemAgentAnnotation = "cluster-api.cattle.io/turtles-system-agent"
+
+// Keys of the bootstrap data Secret.
+const (
+	// DataSecretValueKey holds the bootstrap data. The name is given by the Cluster API contract.
+	DataSecretValueKey = "value"
+	// DataSecretFormatKey holds the Format of the data.
+	DataSecretFormatKey = "format"
+)
+
+// Condition types and reasons of an RKE2Config. Unlisted reasons are Cluster API's.
+const (
+	// ReadyCondition sums up DataSecretAvailable and CertificatesAvailable. Cluster API mirrors it into the
+	// Machine's BootstrapConfigReady.
+	ReadyCondition = clusterv1.ReadyCondition
+
+	// DataSecretAvailableCondition is true once the bootstrap data Secret exists.
+	DataSecretAvailableCondition = "DataSecretAvailable"
+	// DataSecretAvailableReason says the Secret exists.
+	DataSecretAvailableReason = clusterv1.AvailableReason
+	// DataSecretNotAvailableReason says the Secret does not exist yet; the message says why.
+	DataSecretNotAvailableReason = clusterv1.NotAvailableReason
+	// WaitingForClusterInfrastructureReason says the cluster's infrastructure is not provisioned yet.
+	WaitingForClusterInfrastructureReason = "WaitingForClusterInfrastructure"
+	// WaitingForControlPlaneInitializedReason says a machine waits for the first server to come up.
+	WaitingForControlPlaneInitializedReason = clusterv1.WaitingForControlPlaneInitializedReason
+
+	// CertificatesAvailableCondition is true once the certificate authorities the machine needs exist.
+	CertificatesAvailableCondition = "CertificatesAvailable"
+	// CertificatesAvailableReason says the certificate authorities exist.
+	CertificatesAvailableReason = clusterv1.AvailableReason
+	// CertificatesNotAvailableReason says a certificate authority is missing; the message names it.
+	CertificatesNotAvailableReason = clusterv1.NotAvailableReason
+)

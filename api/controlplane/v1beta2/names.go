@@ -1,0 +1,71 @@
+package v1beta2
+
+// Finalizers of an RKE2ControlPlane.
+const (
+	// RKE2ControlPlaneFinalizer keeps a control plane until its Machines are gone.
+	RKE2ControlPlaneFinalizer = "rke2.controlplane.cluster.x-k8s.io"
+
+	// RKE2ControlPlaneLegacyFinalizer is a misspelling old objects may still carry. It is only ever removed.
+	RKE2ControlPlaneLegacyFinalizer = "rke2.controleplane.cluster.x-k8s.io"
+)
+
+// Annotations of an RKE2ControlPlane.
+const (
+	// FirstServerByAnnotation records, with the value FirstServerByDrover, that Drover created the first server of the
+	// cluster. It is written in the same request that starts creating that server and never changed later. Settings
+	// all servers must agree on, and which other providers ignored (the Cluster's serviceDomain), count only when it
+	// is there: a control plane without it was taken over, and its servers run without them. It is an annotation and
+	// not status because moving a cluster to another management cluster keeps annotations and loses the status.
+	FirstServerByAnnotation = "rke2.controlplane.cluster.x-k8s.io/first-server-by"
+	// FirstServerByDrover is the value of FirstServerByAnnotation.
+	FirstServerByDrover = "drover"
+
+	// LegacyAnnotation marks a cluster from the time before its etcd certificate authorities were made by the
+	// provider. Its etcd members cannot be reached or managed.
+	LegacyAnnotation = "controlplane.cluster.x-k8s.io/legacy"
+
+	// LoadBalancerExclusionAnnotation, with the value "false", switches off that a server is taken out of external
+	// load balancers before it is drained. With the value "true", or without it, this is done.
+	LoadBalancerExclusionAnnotation = "rke2.controlplane.cluster.x-k8s.io/load-balancer-exclusion"
+
+	// RemediationInProgressAnnotation holds a LastRemediationStatus as JSON from the deletion of an unhealthy server to
+	// the creation of its replacement.
+	RemediationInProgressAnnotation = "controlplane.cluster.x-k8s.io/remediation-in-progress"
+)
+
+// Annotations of a server's Machine.
+const (
+	// ServerConfigurationAnnotation holds the serverConfig the Machine was made with, as JSON. A Machine whose
+	// annotation differs from the spec is out of date; one without it counts as up to date.
+	ServerConfigurationAnnotation = "controlplane.cluster.x-k8s.io/rke2-server-configuration"
+
+	// RemediationForAnnotation holds, on a replacement, the LastRemediationStatus it was made for, as JSON.
+	RemediationForAnnotation = "controlplane.cluster.x-k8s.io/remediation-for"
+
+	// PreTerminateHookCleanupAnnotation holds a Machine's deletion after its drain, until its etcd member is removed.
+	PreTerminateHookCleanupAnnotation = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/rke2-cleanup"
+
+	// PreDrainHookLoadBalancerExclusionAnnotation holds a Machine's deletion before its drain, until it is its turn to
+	// leave and it is out of the load balancers.
+	PreDrainHookLoadBalancerExclusionAnnotation = "pre-drain.delete.hook.machine.cluster.x-k8s.io/rke2-lb-exclusion"
+)
+
+// Annotations RKE2 reads and writes on a server's Node.
+const (
+	// EtcdRemoveAnnotation, with the value "true", asks RKE2 to remove the node's etcd member.
+	EtcdRemoveAnnotation = "etcd.rke2.cattle.io/remove"
+	// EtcdRemovedNodeNameAnnotation holds the name of the removed member once RKE2 has done so.
+	EtcdRemovedNodeNameAnnotation = "etcd.rke2.cattle.io/removed-node-name"
+	// EtcdNodeNameAnnotation holds the name of the node's etcd member: the node name, a dash, eight hex digits.
+	EtcdNodeNameAnnotation = "etcd.rke2.cattle.io/node-name"
+	// EtcdNodeAddressAnnotation holds the address of the node's etcd member.
+	EtcdNodeAddressAnnotation = "etcd.rke2.cattle.io/node-address"
+)
+
+// SSA field managers, kept from the provider a cluster may be taken over from, so that fields it owned stay owned.
+const (
+	// FieldManager owns what is applied to Machines.
+	FieldManager = "rke2controlplane"
+	// MetadataFieldManager owns labels and annotations applied to infrastructure machines and RKE2Configs.
+	MetadataFieldManager = "rke2controlplane-metadata"
+)

@@ -1,0 +1,67 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// RegistrationMethod says which address nodes join through.
+// +kubebuilder:validation:Enum=internal-first;internal-only-ips;external-only-ips;address;control-plane-endpoint;""
+type RegistrationMethod string
+
+const (
+	// RegistrationInternalFirst joins through the servers' internal addresses, or external ones where there are none.
+	RegistrationInternalFirst RegistrationMethod = "internal-first"
+	// RegistrationInternalOnlyIPs joins through the servers' internal addresses only.
+	RegistrationInternalOnlyIPs RegistrationMethod = "internal-only-ips"
+	// RegistrationExternalOnlyIPs joins through the servers' external addresses only.
+	RegistrationExternalOnlyIPs RegistrationMethod = "external-only-ips"
+	// RegistrationAddress joins through spec.registrationAddress.
+	RegistrationAddress RegistrationMethod = "address"
+	// RegistrationControlPlaneEndpoint joins through the endpoint of the Cluster. It is the default.
+	RegistrationControlPlaneEndpoint RegistrationMethod = "control-plane-endpoint"
+)
+
+// RolloutStrategyType names a way to replace servers.
+type RolloutStrategyType string
+
+// RollingUpdateStrategyType replaces the servers one after the other. It is the default and the only type there is.
+const RollingUpdateStrategyType RolloutStrategyType = "RollingUpdate"
+
+// RolloutStrategy says how servers are replaced when something about them has to change.
+type RolloutStrategy struct {
+	// type of the rollout. Only RollingUpdate is known. Not set means RollingUpdate.
+	// +optional
+	Type RolloutStrategyType `json:"type,omitempty"`
+
+	// rollingUpdate holds the settings of type RollingUpdate.
+	// +optional
+	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
+}
+
+// RollingUpdate holds the settings of a rolling update.
+type RollingUpdate struct {
+	// maxSurge is how many servers there may be above replicas while servers are replaced: 1 (the default) creates a
+	// replacement first, 0 removes a server first and needs replicas of at least 3.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) == int",message="maxSurge must be the integer 0 or 1: percentages and other text are refused, because an etcd cluster grows by one member at a time"
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self == 0 || self == 1",message="maxSurge must be 0 or 1: an etcd cluster grows by one member at a time"
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+}
+
+// RemediationStrategy limits how unhealthy servers are replaced.
+type RemediationStrategy struct {
+	// maxRetry is how many replacements in a row are tried when each replacement turns unhealthy too. Not set means
+	// without end; 0 means a replacement is never itself replaced.
+	// +optional
+	MaxRetry *int32 `json:"maxRetry,omitempty"`
+
+	// retryPeriod is how long to wait after a replacement before the next one in the same row, for example "20m".
+	// +optional
+	RetryPeriod metav1.Duration `json:"retryPeriod,omitempty,omitzero"`
+
+	// minHealthyPeriod is how long a replacement has to stay healthy for the next failure to count as new and not as
+	// another retry. Not set means 1h.
+	// +optional
+	MinHealthyPeriod *metav1.Duration `json:"minHealthyPeriod,omitempty"`
+}
