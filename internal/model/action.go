@@ -81,8 +81,9 @@ type RemoveMember struct {
 	Machine string
 }
 
-// ReleasePreTerminateHook lets core destroy the Machine. It drops the hook
-// and excludes further draining and volume waits in one patch.
+// ReleasePreTerminateHook lets core destroy the Machine. It drops both our
+// hooks (a Machine without a Node never passed the pre-drain one) and excludes
+// further draining and volume waits, all in one patch.
 type ReleasePreTerminateHook struct{ Machine string }
 
 // DropHooks drops both our hooks. It is only for the deletion of a whole

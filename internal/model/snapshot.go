@@ -107,6 +107,9 @@ type Member struct {
 	// to, empty when there is none. It is found by the Node's annotation, by
 	// exact name or by peer address, never by a part of a name.
 	Machine string
+	// NodeReady is whether a Node that runs this member is Ready, whether or
+	// not a Machine belongs to it: No when there is no such Node.
+	NodeReady Tri
 	// UnmatchedSince is since when no Machine was found for the member. Zero
 	// when Machine is set.
 	UnmatchedSince time.Time
