@@ -1,0 +1,162 @@
+package compat
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const crdFolder = "../../config/crd/bases"
+
+// kinds maps each kind to the file its CRD is generated into.
+var kinds = map[string]string{
+	"RKE2Config":               "bootstrap.cluster.x-k8s.io_rke2configs.yaml",
+	"RKE2ConfigTemplate":       "bootstrap.cluster.x-k8s.io_rke2configtemplates.yaml",
+	"RKE2ControlPlane":         "controlplane.cluster.x-k8s.io_rke2controlplanes.yaml",
+	"RKE2ControlPlaneTemplate": "controlplane.cluster.x-k8s.io_rke2controlplanetemplates.yaml",
+}
+
+// intended lists what is narrower on purpose, by the start of the finding, with the reason why no working object is
+// refused by it.
+var intended = map[string]string{
+	".status.conditions: ": "the condition helpers never write a type twice nor more than a handful, and the contract asks for a map",
+
+	".spec: rule has(self.machineTemplate)": "the webhook of the other provider refuses an undefined infrastructureRef",
+	".spec: rule !has(self.serverConfig)":   "the webhook of the other provider refuses Multus without a CNI",
+	".spec: rule !has(oldSelf.registration": "the webhook of the other provider refuses to change registrationMethod",
+	".spec.replicas: rule self >= 1":        "the webhook of the other provider refuses replicas of 0 and less",
+	".spec.version: rule size(self) == 0":   "the pattern it replaces is a special case of it",
+
+	".spec: rule !has(self.rolloutStrategy)":                                      "maxSurge 0 with fewer than 3 servers loses quorum",
+	".spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)":               "percentages and more than 1 never did what they say",
+	".spec.template.spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)": "percentages and more than 1 never did what they say",
+}
+
+// isIntended tells whether a finding is intended for a kind. Only status and the control plane's own fields are.
+func isIntended(finding string) bool {
+	for start := range intended {
+		if strings.HasPrefix(finding, start) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNothingBecameNarrower(t *testing.T) {
+	for kind, file := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			listed := readListing(t, filepath.Join("testdata", kind+"_v1beta2.txt"))
+			for _, finding := range narrowings(listed, generated(t, file)) {
+				if !isIntended(finding) {
+					t.Error(finding)
+				}
+			}
+		})
+	}
+}
+
+// generated flattens the v1beta2 schema of a generated CRD.
+func generated(t *testing.T, file string) properties {
+	t.Helper()
+	ours := properties{}
+	flatten(ours, "", schemaOf(t, readCRD(t, filepath.Join(crdFolder, file)), "v1beta2"), false)
+	return ours
+}
+
+// Every entry of intended has to be about something that is there, so that none outlives its reason.
+func TestIntendedNarrowingsExist(t *testing.T) {
+	var all []string
+	for kind, file := range kinds {
+		listed := readListing(t, filepath.Join("testdata", kind+"_v1beta2.txt"))
+		all = append(all, narrowings(listed, generated(t, file))...)
+	}
+	for start := range intended {
+		if !slices.ContainsFunc(all, func(finding string) bool { return strings.HasPrefix(finding, start) }) {
+			t.Errorf("%q matches no finding", start)
+		}
+	}
+}
+
+// The comparison itself has to notice each way a schema can become narrower.
+func TestComparisonNoticesNarrowing(t *testing.T) {
+	changes := map[string]struct {
+		change func(properties)
+		want   string
+	}{
+		"field removed": {
+			func(p properties) { delete(p, ".spec.agentConfig.dataDir") },
+			".spec.agentConfig.dataDir: missing"},
+		"type changed": {
+			func(p properties) { edit(p, ".spec.gzipUserData", func(q *property) { q.kind = "string" }) },
+			".spec.gzipUserData: type boolean became string"},
+		"optional became required": {
+			func(p properties) { edit(p, ".spec.agentConfig", func(q *property) { q.required = true }) },
+			".spec.agentConfig: optional became required"},
+		"new required field": {
+			func(p properties) { p[".spec.agentConfig.extra"] = property{kind: "string", required: true} },
+			".spec.agentConfig.extra: new and required"},
+		"enum value removed": {
+			func(p properties) { setConstraint(p, ".spec.agentConfig.format", "enum", []any{"cloud-config"}) },
+			`.spec.agentConfig.format: enum was ["cloud-config","ignition"], is ["cloud-config"]`},
+		"pattern added": {
+			func(p properties) { setConstraint(p, ".spec.agentConfig.dataDir", "pattern", "^/") },
+			`.spec.agentConfig.dataDir: pattern was null, is "^/"`},
+		"length limited": {
+			func(p properties) { setConstraint(p, ".status.conditions[].message", "maxLength", 10.0) },
+			".status.conditions[].message: maxLength was 32768, is 10"},
+		"rule removed": {
+			func(p properties) {
+				delete(p[".spec.files[].contentFrom"].constraints, "x-kubernetes-validations")
+			},
+			".spec.files[].contentFrom: rule !(has(self.secret) && has(self.configMap)) is gone"},
+		"rule added": {
+			func(p properties) {
+				setConstraint(p, ".spec.agentConfig", "x-kubernetes-validations", []any{map[string]any{"rule": "false"}})
+			},
+			".spec.agentConfig: rule false is new"},
+		"merging changed": {
+			func(p properties) {
+				setConstraint(p, ".spec.agentConfig.resolvConf", "x-kubernetes-map-type", "granular")
+			},
+			`.spec.agentConfig.resolvConf: x-kubernetes-map-type was "atomic", is "granular"`},
+	}
+	listed := readListing(t, "testdata/RKE2Config_v1beta2.txt")
+	for name, c := range changes {
+		t.Run(name, func(t *testing.T) {
+			changed := generated(t, kinds["RKE2Config"])
+			c.change(changed)
+			if got := narrowings(listed, changed); !slices.Equal(got, []string{c.want}) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func edit(p properties, path string, change func(*property)) {
+	q := p[path]
+	change(&q)
+	p[path] = q
+}
+
+func setConstraint(p properties, path, name string, value any) {
+	p[path].constraints[name] = value
+}
+
+func TestCRDMetadata(t *testing.T) {
+	providers := map[string]string{"RKE2Config": "bootstrap-rke2", "RKE2ControlPlane": "control-plane-rke2"}
+	for kind, file := range kinds {
+		crd := readCRD(t, filepath.Join(crdFolder, file))
+		labels, _ := crd["metadata"].(map[string]any)["labels"].(map[string]any)
+		if labels["cluster.x-k8s.io/v1beta2"] != "v1beta2" {
+			t.Errorf("%s: the CRD does not claim contract v1beta2: %v", kind, labels)
+		}
+		if want := providers[strings.TrimSuffix(kind, "Template")]; labels["cluster.x-k8s.io/provider"] != want {
+			t.Errorf("%s: provider label %v, want %s", kind, labels["cluster.x-k8s.io/provider"], want)
+		}
+		names := crd["spec"].(map[string]any)["names"].(map[string]any)
+		if !slices.Contains(asList(names["categories"]), any("cluster-api")) {
+			t.Errorf("%s: not in category cluster-api, so kubectl get cluster-api leaves it out", kind)
+		}
+	}
+}
