@@ -2,7 +2,7 @@ package seed
 
 import (
 	_ "github.com/cockroachdb/datadriven"
-	_ "github.com/drover-project/drover/api"
+	_ "github.com/drover-project/drover/api/controlplane/v1beta2"
 	_ "github.com/go-logr/logr"
 	_ "github.com/google/go-cmp/cmp"
 	_ "github.com/onsi/gomega"
