@@ -72,9 +72,26 @@ type AskForMemberRemoval struct {
 	Member  uint64
 }
 
+// Ground is what makes the removal of a member right. The action checks
+// exactly this again before it calls etcd.
+type Ground string
+
+// The grounds.
+const (
+	// Drained means that core holds the Machine for us, with its Node drained
+	// and its volumes detached.
+	Drained Ground = "its node is drained"
+	// HostDead means that the Machine's host is proven dead.
+	HostDead Ground = "its host is dead"
+	// NoMachine means that the member belongs to no Machine and shows no sign
+	// of life.
+	NoMachine Ground = "it belongs to no Machine"
+)
+
 // RemoveMember removes an etcd member by a call to another voter.
 type RemoveMember struct {
 	Member uint64
+	Ground Ground
 	// Name is for messages only.
 	Name string
 	// Machine is the Machine the member belongs to, empty for an orphan.

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/quorum"
+)
+
+// joinWindow is how long a member may be without a Machine while some Machine
+// may be the one it belongs to. RKE2 itself gives up on a learner that makes
+// no progress after 5 minutes.
+const joinWindow = 6 * time.Minute
+
+// orphanGrace is how long a member may be without a Machine when no Machine
+// can be the one it belongs to. It covers a stale list of Machines.
+const orphanGrace = time.Minute
+
+// orphanMemberIsRemoved takes members out of etcd's list that belong to no
+// Machine and show no sign of life: leftovers of hosts that were destroyed
+// without a goodbye. A member that answers, or whose Node is Ready, is a
+// server somebody runs by hand, and is left alone.
+var orphanMemberIsRemoved = Rule{
+	Name: "orphan_member_is_removed",
+	Why:  "A leaked voter counts against the quorum for ever and blocks every later join.",
+	decide: func(v view) (model.Decision, bool) {
+		for _, member := range v.Etcd.Members.Value {
+			if !v.abandoned(member) {
+				continue
+			}
+			if quorum.AfterRemoval(v.Etcd.Members.Value, member.ID).OK {
+				return do(model.RemoveMember{Member: member.ID, Ground: model.NoMachine, Name: member.Label()})
+			}
+		}
+		return pass()
+	},
+}
+
+func (v view) abandoned(member model.Member) bool {
+	if member.Machine != "" || member.UnmatchedSince.IsZero() {
+		return false
+	}
+	if member.Answers.Known && member.Answers.Value || member.NodeReady != model.No {
+		return false
+	}
+	grace := orphanGrace
+	if v.someMachineMayOwnIt() {
+		grace = joinWindow
+	}
+	return v.Now.Sub(member.UnmatchedSince) >= grace
+}
+
+// someMachineMayOwnIt tells whether a Machine without a member exists whose
+// addresses are not known yet: any unmatched member could be its own.
+func (v view) someMachineMayOwnIt() bool {
+	for _, m := range v.Machines {
+		if _, listed := v.MemberOf(m.Name); !listed && len(m.Addresses) == 0 {
+			return true
+		}
+	}
+	return false
+}
