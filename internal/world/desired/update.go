@@ -1,0 +1,46 @@
+package desired
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+)
+
+// UpdatedMachine returns what an existing Machine should look like without
+// being replaced, as the whole of what the control plane applies to it: new
+// labels, annotations and time limits, and everything that only a replacement
+// can change as it is. Both hooks are part of it, since an apply without them
+// would take them away. It is not for Machines that are being deleted: of
+// those only the time limits change (Deletion).
+func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Cluster, m *clusterv1.Machine) *clusterv1.Machine {
+	annotations := Annotations(cp)
+	if recorded, ok := m.Annotations[controlplanev1.ServerConfigurationAnnotation]; ok {
+		annotations[controlplanev1.ServerConfigurationAnnotation] = recorded
+	}
+	if recorded, ok := m.Annotations[controlplanev1.RemediationForAnnotation]; ok {
+		annotations[controlplanev1.RemediationForAnnotation] = recorded
+	}
+	for key, value := range Hooks() {
+		annotations[key] = value
+	}
+	return &clusterv1.Machine{
+		TypeMeta: metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       m.Namespace,
+			Name:            m.Name,
+			UID:             m.UID,
+			Labels:          Labels(cp, cluster.Name),
+			Annotations:     annotations,
+			OwnerReferences: []metav1.OwnerReference{Controller(cp)},
+		},
+		Spec: clusterv1.MachineSpec{
+			ClusterName:       m.Spec.ClusterName,
+			Version:           m.Spec.Version,
+			FailureDomain:     m.Spec.FailureDomain,
+			Bootstrap:         clusterv1.Bootstrap{ConfigRef: m.Spec.Bootstrap.ConfigRef},
+			InfrastructureRef: m.Spec.InfrastructureRef,
+			Deletion:          Deletion(cp),
+		},
+	}
+}

@@ -1,0 +1,125 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Labels that RKE2 and Kubernetes set, by key only: their values changed
+// between releases.
+const (
+	etcdRoleLabel         = "node-role.kubernetes.io/etcd"
+	controlPlaneRoleLabel = "node-role.kubernetes.io/control-plane"
+	tierLabel             = "tier"
+	tierControlPlane      = "control-plane"
+)
+
+// SystemNamespace is where RKE2's static pods are.
+const SystemNamespace = metav1.NamespaceSystem
+
+// CallTimeout bounds each call to the workload API server.
+const CallTimeout = 3 * time.Second
+
+// ErrNotConnected says that there is no connection to the workload cluster.
+var ErrNotConnected = errors.New("no connection to the workload cluster")
+
+// Connections is the part of Cluster API's ClusterCache that is needed here.
+type Connections interface {
+	GetUncachedClient(ctx context.Context, cluster client.ObjectKey) (client.Client, error)
+	GetRESTConfig(ctx context.Context, cluster client.ObjectKey) (*rest.Config, error)
+}
+
+// Clusters hands out workload clusters.
+type Clusters struct{ connections Connections }
+
+// New returns Clusters on top of Cluster API's connection cache.
+func New(connections Connections) *Clusters { return &Clusters{connections: connections} }
+
+// Cluster is one workload cluster. It is for one reconcile and must not be
+// kept: the connection behind it may be replaced.
+type Cluster struct {
+	key    client.ObjectKey
+	client client.Client
+	config *rest.Config
+}
+
+// Connect returns the workload cluster of a Cluster. The error wraps
+// ErrNotConnected when there is no connection now.
+func (c *Clusters) Connect(ctx context.Context, key client.ObjectKey) (*Cluster, error) {
+	wc, err := c.connections.GetUncachedClient(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: %w (%w)", key, ErrNotConnected, err)
+	}
+	config, err := c.connections.GetRESTConfig(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s: %w (%w)", key, ErrNotConnected, err)
+	}
+	return &Cluster{key: key, client: wc, config: config}, nil
+}
+
+// Node reads a Node. The result is nil without an error when the API server
+// answers that there is none.
+func (c *Cluster) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	node := &corev1.Node{}
+	err := c.client.Get(ctx, client.ObjectKey{Name: name}, node)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Node %s: %w", name, err)
+	}
+	return node, nil
+}
+
+// ServerNodes lists the Nodes that RKE2 labels as servers, by name.
+func (c *Cluster) ServerNodes(ctx context.Context) (map[string]*corev1.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	out := map[string]*corev1.Node{}
+	for _, label := range []string{controlPlaneRoleLabel, etcdRoleLabel} {
+		list := &corev1.NodeList{}
+		if err := c.client.List(ctx, list, client.HasLabels{label}); err != nil {
+			return nil, fmt.Errorf("list Nodes with label %s: %w", label, err)
+		}
+		for i := range list.Items {
+			out[list.Items[i].Name] = &list.Items[i]
+		}
+	}
+	return out, nil
+}
+
+// ControlPlanePods lists the static pods of all servers.
+func (c *Cluster) ControlPlanePods(ctx context.Context) ([]corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	list := &corev1.PodList{}
+	err := c.client.List(ctx, list, client.InNamespace(SystemNamespace), client.MatchingLabels{tierLabel: tierControlPlane})
+	if err != nil {
+		return nil, fmt.Errorf("list control-plane pods in %s: %w", SystemNamespace, err)
+	}
+	return list.Items, nil
+}
+
+// PatchNode writes labels and annotations of a Node in one request. The
+// Node must still be the one that was read.
+func (c *Cluster) PatchNode(ctx context.Context, node *corev1.Node, change func(*corev1.Node)) error {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	updated := node.DeepCopy()
+	change(updated)
+	patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
+	if err := c.client.Patch(ctx, updated, patch); err != nil {
+		return fmt.Errorf("patch Node %s: %w", node.Name, err)
+	}
+	return nil
+}
