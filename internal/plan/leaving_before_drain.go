@@ -145,15 +145,29 @@ func detail(m model.Machine) string {
 // quorum without it. The second result is false when that is so already.
 func (v view) makeSafe(m model.Machine, member model.Member) (model.Decision, bool) {
 	verdict := quorum.AfterRemoval(v.Etcd.Members.Value, member.ID)
+	if !verdict.OK {
+		return v.replace(m, verdict)
+	}
 	have, want := v.healthyVotersStaying(), v.votersToKeep()
-	if verdict.OK && (have >= want || !member.HealthyVoter()) {
+	if have >= want || !member.HealthyVoter() || v.isFull() {
 		return pass()
 	}
-	why := verdict
-	if why.OK {
-		why.Why = fmt.Sprintf("%d healthy voters stay, %d are wanted", have, want)
-	}
-	return v.replace(m, why)
+	verdict.Why = fmt.Sprintf("%d healthy voters stay, %d are wanted", have, want)
+	return v.replace(m, verdict)
+}
+
+// isFull tells whether no further replacement may be made while Machines are
+// being deleted, and none is on its way. Then a removal that keeps quorum is
+// what makes room for the next replacement.
+func (v view) isFull() bool {
+	_, someoneJoins := v.joining()
+	return !someoneJoins && len(v.Machines) >= v.mostMachines()
+}
+
+// mostMachines is how many Machines may exist at once: the wished number, the
+// surge, and one more for a rescue.
+func (v view) mostMachines() int {
+	return v.ControlPlane.Replicas + v.ControlPlane.MaxSurge + 1
 }
 
 // votersToKeep is how many healthy voters must stay when a server leaves.
@@ -181,7 +195,7 @@ func (v view) replace(m model.Machine, why quorum.Verdict) (model.Decision, bool
 		w.Message = held + ", and no replacement can be made: " + w.Message
 		return wait(w)
 	}
-	if limit := v.ControlPlane.Replicas + v.ControlPlane.MaxSurge + 1; len(v.Machines) >= limit {
+	if len(v.Machines) >= v.mostMachines() {
 		return wait(model.Wait{
 			Machine:  m.Name,
 			Message:  fmt.Sprintf("%s, and there are already %d Machines", held, len(v.Machines)),

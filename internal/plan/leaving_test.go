@@ -91,9 +91,14 @@ func TestBeforeTheDrain(t *testing.T) {
 			action: model.CreateMachine{Purpose: model.Rescue},
 		},
 		{
-			name:  "but not without end",
-			given: healthy(5, replicas(3), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreDrain), deleting(3, model.PhaseWaitingForPreDrain)),
-			rule:  "replacement_before_drain", blames: "cp-3",
+			name:   "but not without end: with no room left, a removal that keeps quorum makes room",
+			given:  healthy(5, replicas(3), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreDrain), deleting(3, model.PhaseWaitingForPreDrain), excluded(1, time.Minute)),
+			action: model.ReleasePreDrainHook{Machine: "cp-1"},
+		},
+		{
+			name:  "and one that would not keep quorum waits for the deleted ones to go",
+			given: healthy(5, replicas(3), silent(4), silent(5), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreDrain), deleting(3, model.PhaseWaitingForPreDrain)),
+			rule:  "replacement_before_drain", blames: "node-cp-4-0000000a",
 		},
 		{
 			name:  "a single server is replaced before it goes",
