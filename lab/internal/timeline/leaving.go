@@ -1,0 +1,315 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxLeaseAge is the age that a kubelet's Lease must not reach while its server still has a member: it is the
+// node-monitor-grace-period before Kubernetes 1.32 (now 50 s), after which pods of the node are given up.
+const MaxLeaseAge = 40 * time.Second
+
+// stepBeforeTerminate is CAPI's reason for "drained, volumes detached, only pre-terminate hooks are left".
+const stepBeforeTerminate = "WaitingForPreTerminateHook"
+
+// Finding is the outcome of one check.
+type Finding struct {
+	Rule    string
+	Subject string
+	OK      bool
+	// Measured is what was seen, in words.
+	Measured string
+}
+
+// Departure is a server that was told to go, with what was seen of it.
+type Departure struct {
+	Machine, Node string
+	Deleting      Event
+	// Calls are the moments at which its member was told to go: the annotation that asks RKE2 for it, or, when there
+	// was none, the disappearance of the member (somebody then called etcd directly).
+	Calls []Event
+	Gone  bool
+}
+
+// Departures finds the servers that left or are leaving, in the order in which they were deleted.
+func Departures(events []Event) []Departure {
+	nodes := map[string]string{}
+	servers := map[string]bool{}
+	var out []Departure
+	for _, e := range events {
+		switch e.Kind {
+		case MachineCreated:
+			servers[e.Machine] = e.Role == Server
+		case MachineJoined:
+			nodes[e.Machine] = e.Node
+		case MachineDeleting:
+			if servers[e.Machine] {
+				out = append(out, Departure{Machine: e.Machine, Deleting: e})
+			}
+		}
+	}
+	for i := range out {
+		out[i].Node = cmp.Or(nodes[out[i].Machine], out[i].Machine)
+		out[i].Calls = memberCalls(events, out[i].Node)
+		out[i].Gone = slices.ContainsFunc(events, func(e Event) bool {
+			return e.Kind == MachineGone && e.Machine == out[i].Machine
+		})
+	}
+	return out
+}
+
+// memberCalls applies the definition of a member call. RKE2 itself removes the member after the annotation, so that
+// removal is the effect of the call and no second one; a removal without annotation is a direct call.
+func memberCalls(events []Event, node string) []Event {
+	var asked, gone []Event
+	for _, e := range events {
+		if e.Node != node {
+			continue
+		}
+		switch e.Kind {
+		case NodeRemoveAsked:
+			asked = append(asked, e)
+		case MemberGone:
+			gone = append(gone, e)
+		}
+	}
+	direct := slices.DeleteFunc(gone, func(g Event) bool {
+		return slices.ContainsFunc(asked, func(a Event) bool { return a.At.Before(g.At) })
+	})
+	calls := append(asked, direct...)
+	slices.SortStableFunc(calls, func(a, b Event) int { return a.At.Compare(b.At) })
+	return calls
+}
+
+// CheckLeaving holds every departed server against the order in which a server must leave: pods first, then the
+// member, asked for exactly once, with the node alive until then, and only one server at a time.
+func CheckLeaving(events []Event) []Finding {
+	var out []Finding
+	departures := Departures(events)
+	for _, d := range departures {
+		out = append(out, checkPods(events, d), checkNode(events, d), checkLease(events, d), checkStep(events, d), checkCalls(d))
+	}
+	return append(out, checkOneAtATime(events, departures), checkRPCs(events))
+}
+
+// Violations keeps the findings that are not as they should be.
+func Violations(findings []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.OK })
+}
+
+func checkPods(events []Event, d Departure) Finding {
+	f := Finding{Rule: "every pod gone before the member call", Subject: d.Machine}
+	seen, gone := podsOf(events, d.Node)
+	if len(d.Calls) == 0 {
+		f.Measured = "no member call seen"
+		return f
+	}
+	var late []string
+	lead := time.Duration(-1)
+	for pod := range seen {
+		g, isGone := gone[pod]
+		if !isGone || !SurelyBefore(g, d.Calls[0]) {
+			late = append(late, pod)
+			continue
+		}
+		if l := d.Calls[0].At.Sub(g.At); lead < 0 || l < lead {
+			lead = l
+		}
+	}
+	slices.Sort(late)
+	switch {
+	case len(seen) == 0:
+		f.Measured = "no pod was watched on it"
+	case len(late) > 0:
+		f.Measured = fmt.Sprintf("member called at %s with %s still there", clock(d.Calls[0].At), strings.Join(late, ", "))
+	default:
+		f.OK = true
+		f.Measured = fmt.Sprintf("pods: %d, the last one gone %s before the call", len(seen), round(lead))
+	}
+	return f
+}
+
+// podsOf returns the watched pods of a node and when each went.
+func podsOf(events []Event, node string) (seen map[string]bool, gone map[string]Event) {
+	seen, gone = map[string]bool{}, map[string]Event{}
+	for _, e := range events {
+		if e.Node != node {
+			continue
+		}
+		switch e.Kind {
+		case PodRunning, PodTerminating:
+			seen[e.Object] = true
+		case PodGone:
+			gone[e.Object] = e
+		}
+	}
+	return seen, gone
+}
+
+// checkNode wants the Node ready from the machine's deletion until its last pod is gone.
+func checkNode(events []Event, d Departure) Finding {
+	f := Finding{Rule: "node Ready until its pods are gone", Subject: d.Machine, OK: true, Measured: "never lost"}
+	seen, gone := podsOf(events, d.Node)
+	var until time.Time
+	for _, e := range gone {
+		until = maxTime(until, e.At)
+	}
+	for _, e := range events {
+		if e.Kind != NodeNotReady || e.Node != d.Node || e.At.Before(d.Deleting.At) {
+			continue
+		}
+		if len(gone) < len(seen) || e.At.Before(until) {
+			f.OK, f.Measured = false, "lost at "+clock(e.At)+": "+e.Detail
+			return f
+		}
+	}
+	return f
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func checkLease(events []Event, d Departure) Finding {
+	f := Finding{Rule: "kubelet lease never older than 40 s before the call", Subject: d.Machine}
+	if len(d.Calls) == 0 {
+		f.Measured = "no member call seen"
+		return f
+	}
+	call := d.Calls[0].At
+	var last time.Time
+	var worst time.Duration
+	for _, e := range events {
+		if e.Kind != LeaseRenewed || e.Node != d.Node || e.At.After(call) {
+			continue
+		}
+		if !last.IsZero() {
+			worst = max(worst, e.At.Sub(last))
+		}
+		last = e.At
+	}
+	if last.IsZero() {
+		f.Measured = "no lease was seen"
+		return f
+	}
+	worst = max(worst, call.Sub(last))
+	f.OK = worst <= MaxLeaseAge
+	f.Measured = "oldest " + round(worst)
+	return f
+}
+
+func checkStep(events []Event, d Departure) Finding {
+	f := Finding{Rule: "member call only in WaitingForPreTerminateHook", Subject: d.Machine}
+	if len(d.Calls) == 0 {
+		f.Measured = "no member call seen"
+		return f
+	}
+	step := "none"
+	for _, e := range events {
+		if e.Kind == MachineStep && e.Machine == d.Machine && !e.At.After(d.Calls[0].At) {
+			step = e.Object
+		}
+	}
+	f.OK = step == stepBeforeTerminate
+	f.Measured = "reason at the call: " + step
+	return f
+}
+
+func checkCalls(d Departure) Finding {
+	var how []string
+	for _, c := range d.Calls {
+		switch c.Kind {
+		case NodeRemoveAsked:
+			how = append(how, "annotation at "+clock(c.At))
+		default:
+			how = append(how, "etcd call at "+clock(c.At))
+		}
+	}
+	return Finding{
+		Rule: "exactly one member call", Subject: d.Machine, OK: len(d.Calls) == 1,
+		Measured: fmt.Sprintf("%d: %s", len(d.Calls), cmp.Or(strings.Join(how, ", "), "none")),
+	}
+}
+
+// checkOneAtATime wants no member call of one server between deletion and departure of another whose drain began.
+func checkOneAtATime(events []Event, departures []Departure) Finding {
+	f := Finding{Rule: "one server leaves at a time", Subject: "control plane", OK: true, Measured: "never two beyond the pre-drain hook"}
+	leaving := map[string]bool{}
+	member := map[string]bool{}
+	for _, d := range departures {
+		member[d.Machine] = true
+	}
+	for _, e := range events {
+		if !member[e.Machine] {
+			continue
+		}
+		switch e.Kind {
+		case MachineStep:
+			if e.Object != "WaitingForPreDrainHook" && phaseOfStep[e.Object] != "" {
+				leaving[e.Machine] = true
+			}
+		case MachineGone:
+			delete(leaving, e.Machine)
+		}
+		if len(leaving) > 1 {
+			f.OK = false
+			f.Measured = "two at once at " + clock(e.At)
+			return f
+		}
+	}
+	return f
+}
+
+// checkRPCs holds etcd's own count of MemberRemove against the members that went. Counters of a member end with its
+// process, so a count may be lost but never made up: the answered calls must not outnumber the members that went, and
+// no call may have hit a member that was already gone. Refusals that etcd gives by itself ("unhealthy cluster") are
+// reported and are no calls.
+func checkRPCs(events []Event) Finding {
+	counts := map[string]int{}
+	gone := 0
+	for _, e := range events {
+		switch e.Kind {
+		case RemoveRPC:
+			var n int
+			if _, err := fmt.Sscan(e.Detail, &n); err == nil {
+				counts[e.Object] += n
+			}
+		case MemberGone:
+			gone++
+		}
+	}
+	f := Finding{Rule: "no MemberRemove beyond the members that went", Subject: "etcd"}
+	f.OK = counts["OK"] <= gone && counts["NotFound"] == 0
+	f.Measured = fmt.Sprintf("%d members went, MemberRemove answered %s", gone, countText(counts))
+	return f
+}
+
+func countText(counts map[string]int) string {
+	if len(counts) == 0 {
+		return "nothing that was counted"
+	}
+	var parts []string
+	for code, n := range counts {
+		parts = append(parts, fmt.Sprintf("%s %d×", code, n))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+func clock(t time.Time) string { return t.Format("15:04:05.0") }
+
+func round(d time.Duration) string {
+	if d < 0 {
+		return "-" + round(-d)
+	}
+	if d < 10*time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
