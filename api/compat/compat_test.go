@@ -33,7 +33,7 @@ var intended = map[string]string{
 	".spec.template.spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)": "percentages and more than 1 never did what they say",
 }
 
-// isIntended tells whether a finding is intended for a kind. Only status and the control plane's own fields are.
+// isIntended tells whether a finding is one of the intended ones.
 func isIntended(finding string) bool {
 	for start := range intended {
 		if strings.HasPrefix(finding, start) {
