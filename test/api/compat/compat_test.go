@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const crdFolder = "../../config/crd/bases"
+const crdFolder = "../../../config/crd/bases"
 
 // kinds maps each kind to the file its CRD is generated into.
 var kinds = map[string]string{
