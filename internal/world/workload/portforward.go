@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	portforwardconstants "k8s.io/apimachinery/pkg/util/portforward"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
@@ -18,8 +21,6 @@ import (
 	"k8s.io/client-go/transport/websocket"
 	"k8s.io/streaming/pkg/httpstream"
 	streamspdy "k8s.io/streaming/pkg/httpstream/spdy"
-
-	portforwardconstants "k8s.io/apimachinery/pkg/util/portforward"
 )
 
 // DialPod opens a connection to a port of a pod through the API server. The
@@ -31,7 +32,7 @@ func (c *Cluster) DialPod(ctx context.Context, namespace, pod string, port int) 
 		return nil, fmt.Errorf("port-forward to pod %s/%s: %w", namespace, pod, err)
 	}
 	stream, err := dialWebSocket(ctx, c.config, target)
-	if httpstream.IsUpgradeFailure(err) && !apierrors.IsNotFound(err) || httpstream.IsHTTPSProxyError(err) {
+	if webSocketUnsupported(err) {
 		stream, err = dialSPDY(ctx, c.config, target)
 	}
 	if err != nil {
@@ -77,6 +78,22 @@ func dialWebSocket(ctx context.Context, config *rest.Config, target *url.URL) (h
 		return nil, err
 	}
 	return streamspdy.NewClientConnectionWithPings(portforward.NewTunnelingConnection("client", conn), portforward.PingPeriod)
+}
+
+// webSocketUnsupported tells whether the other way is worth a try. It is not
+// when the API server understood the request and says that there is no such
+// pod, or that it can't reach the kubelet.
+func webSocketUnsupported(err error) bool {
+	if httpstream.IsHTTPSProxyError(err) {
+		return true
+	}
+	var upgrade *httpstream.UpgradeFailureError
+	if !errors.As(err, &upgrade) {
+		return false
+	}
+	code := apierrors.ReasonForError(upgrade.Cause)
+	return code != metav1.StatusReasonNotFound && code != metav1.StatusReasonInternalError &&
+		code != metav1.StatusReasonServiceUnavailable && code != metav1.StatusReasonTimeout
 }
 
 // dialSPDY is the way before that, and behind proxies that know no WebSocket.
