@@ -14,7 +14,7 @@ var releasedServerDisappears = Rule{
 	Why:  "Until the host is destroyed it may still serve clients or rejoin; two servers must never be on their way out together.",
 	decide: func(v view) (model.Decision, bool) {
 		m, ok := v.leaver()
-		if !ok || !(m.Phase.PastHooks() || !m.PreTerminateHook) {
+		if !ok || m.PreTerminateHook && !m.Phase.PastHooks() {
 			return pass()
 		}
 		return wait(model.Wait{

@@ -1,0 +1,97 @@
+# Drover. `make help` lists what can be done here.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+export CGO_ENABLED := 0
+# Without the state of the work tree in it, the same source gives the same binary.
+export GOFLAGS := -buildvcs=false
+
+BIN := $(CURDIR)/bin
+KUBE_VERSION := v1.36.3
+# Kubernetes reports the version that is stamped at link time.
+KUBE_LDFLAGS := -s -w $(foreach p,k8s.io/component-base/version k8s.io/client-go/pkg/version,\
+	-X $(p).gitVersion=$(KUBE_VERSION) -X $(p).gitMajor=1 -X $(p).gitMinor=36 -X $(p).gitCommit=lab -X $(p).gitTreeState=clean -X $(p).buildDate=2026-01-01T00:00:00Z)
+PROGRESS := scripts/progress.sh
+export KUBEBUILDER_ASSETS := $(BIN)/envtest
+
+##@ The two commands of the README
+
+.PHONY: demo
+demo: build ## Upgrade a three-server cluster in the laboratory, with live progress, a timeline and figures
+	$(BIN)/lab demo
+
+.PHONY: test
+test: unit stories ## Run everything: unit tests, tests against a real API server, and all stories of the laboratory
+
+##@ Building
+
+.PHONY: build
+build: prerequisites $(BIN)/kube $(BIN)/capi-core drover lab providers ## Build everything the laboratory runs
+
+.PHONY: drover
+drover: ## Build the manager
+	@$(PROGRESS) "building bin/drover" go build -o $(BIN)/drover ./cmd/drover
+
+.PHONY: lab
+lab: ## Build the laboratory's own program
+	@$(PROGRESS) "building bin/lab" go -C lab build -o $(BIN)/lab ./cmd/lab
+
+# The heavy parts are built once; they change only with their versions.
+$(BIN)/kube: lab/go.mod lab/go.sum $(wildcard lab/cmd/kube/*.go)
+	@$(PROGRESS) "building bin/kube: etcd, Kubernetes $(KUBE_VERSION) (4 to 15 minutes the first time)" \
+		go -C lab build -ldflags '$(KUBE_LDFLAGS)' -o $@ ./cmd/kube
+
+$(BIN)/capi-core: lab/go.mod lab/go.sum
+	@$(PROGRESS) "building bin/capi-core: Cluster API's core manager" \
+		go -C lab build -ldflags '-s -w' -o $@ sigs.k8s.io/cluster-api/core
+
+.PHONY: envtest
+envtest: $(BIN)/kube
+	@mkdir -p $(KUBEBUILDER_ASSETS)
+	@for part in etcd kube-apiserver kubectl; do ln -sf ../kube $(KUBEBUILDER_ASSETS)/$$part; done
+
+.PHONY: prerequisites
+prerequisites:
+	@scripts/prerequisites.sh
+
+##@ Checking
+
+.PHONY: verify
+verify: generate lint unit ## What must pass before a change is handed in: generated files, linters, unit tests, clean tree
+	@scripts/clean-tree.sh
+
+.PHONY: generate
+generate: $(BIN)/controller-gen ## Generate deep copies and CRDs from the API types
+	cd api && $(BIN)/controller-gen object crd:crdVersions=v1 paths=./bootstrap/... paths=./controlplane/... output:crd:artifacts:config=../config/crd/bases
+
+$(BIN)/controller-gen: tools/go.mod tools/go.sum
+	@$(PROGRESS) "building bin/controller-gen" go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Run the linters over all modules
+	@for module in . api lab; do \
+		$(PROGRESS) "linting $$module" sh -c "cd $$module && $(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yaml ./..." || exit 1; \
+	done
+
+$(BIN)/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+	@$(PROGRESS) "building bin/golangci-lint" go -C tools/lint build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: unit
+unit: prerequisites envtest ## Run the tests that need no laboratory
+	go -C api test ./...
+	go test ./...
+	go -C lab test $$(go -C lab list ./... | grep -v /stories)
+
+.PHONY: stories
+stories: build ## Run every story of the laboratory (real etcd, API server and kubelet)
+	go -C lab test -count=1 -v -timeout 60m ./stories
+
+##@ Other
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	rm -rf $(BIN) dist
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
