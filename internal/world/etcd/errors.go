@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/drover-project/drover/internal/world/workload"
 )
 
 // The kinds of failure that callers tell apart. Errors of this package wrap
@@ -33,6 +36,9 @@ var (
 	// ErrUnclear says that the outcome is not known: it may have happened.
 	// Only a fresh member list tells.
 	ErrUnclear = errors.New("the outcome is not known")
+	// ErrNotRunning says that the member's node was reached and nothing
+	// listens on etcd's port there.
+	ErrNotRunning = errors.New("etcd is not running")
 	// ErrUnreachable says that the member could not be asked.
 	ErrUnreachable = errors.New("the member can't be reached")
 )
@@ -69,6 +75,9 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %s", ErrLearner, text(err))
 	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded, status.Code(err) == codes.Canceled:
 		return fmt.Errorf("%w: no answer in time", ErrUnclear)
+	case strings.Contains(text(err), workload.ErrRefused.Error()):
+		// gRPC keeps only the text of what a connection failed with.
+		return ErrNotRunning
 	case status.Code(err) == codes.Unavailable:
 		return fmt.Errorf("%w: %s", ErrUnreachable, text(err))
 	default:
@@ -86,5 +95,5 @@ func text(err error) string {
 
 // spoils tells whether a connection must not be used again after this error.
 func spoils(err error) bool {
-	return errors.Is(err, ErrUnclear) || errors.Is(err, ErrUnreachable)
+	return errors.Is(err, ErrUnclear) || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrNotRunning)
 }
