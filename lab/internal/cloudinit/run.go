@@ -1,0 +1,98 @@
+package cloudinit
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/drover-project/drover/lab/internal/paths"
+)
+
+// scriptFile is where cloud-init keeps the script made of runcmd.
+const scriptFile = "/var/lib/cloud/instance/scripts/runcmd"
+
+// Main works off the user data file that args name, on the machine it runs on.
+// Output goes to paths.CloudInitLog, an error also to standard error.
+func Main(args []string) int {
+	if len(args) != 1 {
+		fmt.Fprintln(os.Stderr, "usage: cloud-init FILE")
+		return 2
+	}
+	if err := runHere(args[0]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func runHere(path string) error {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("find hostname: %w", err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read user data: %w", err)
+	}
+	log, err := os.OpenFile(paths.CloudInitLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	err = Run(data, hostname, "", log)
+	if err != nil {
+		_, _ = fmt.Fprintln(log, "cloud-init:", err)
+	}
+	return err
+}
+
+// Run works off user data below root ("" on a machine): all files, then the
+// commands. Nothing is done when the data cannot be read in full, and no
+// command runs when a file could not be written. Errors name the entry at fault.
+func Run(data []byte, hostname, root string, log io.Writer) error {
+	config, err := Parse(data, hostname)
+	if err != nil {
+		return err
+	}
+	for _, key := range config.Ignored {
+		_, _ = fmt.Fprintf(log, "cloud-init: the key %q has no effect on a lab machine\n", key)
+	}
+	for _, deferred := range []bool{false, true} {
+		for _, file := range config.Files {
+			if file.Defer != deferred {
+				continue
+			}
+			note, err := file.Write(root)
+			if err != nil {
+				return err
+			}
+			if note != "" {
+				_, _ = fmt.Fprintln(log, "cloud-init:", note)
+			}
+		}
+	}
+	if len(config.Commands) == 0 {
+		return nil
+	}
+	return runScript(Script(config.Commands), root, log)
+}
+
+func runScript(script []byte, root string, log io.Writer) error {
+	path := filepath.Join(root, scriptFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write runcmd: %w", err)
+	}
+	if err := os.WriteFile(path, script, 0o700); err != nil {
+		return fmt.Errorf("write runcmd: %w", err)
+	}
+	// Under an interpreter named here, as with cloud-init's "#!/bin/sh"; this way
+	// it also runs where the folder may not hold programs (noexec).
+	cmd := exec.Command("/bin/sh", path)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("runcmd: %w (output in %s)", err, paths.CloudInitLog)
+	}
+	return nil
+}

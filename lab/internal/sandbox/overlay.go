@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// MountOverlay mounts at target a writable view of target itself: changes go
+// to upper, work is the kernel's scratch folder (empty, same file system).
+func MountOverlay(target, upper, work string) error {
+	for _, path := range []string{target, upper, work} {
+		if strings.ContainsAny(path, ",:\\") {
+			return fmt.Errorf("overlay on %s: the path %q holds one of , : \\ which overlay options cannot express", target, path)
+		}
+	}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", target, upper, work)
+	if InUserNamespace() {
+		options += ",userxattr"
+	}
+	if err := unix.Mount("overlay", target, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("overlay on %s: %w", target, err)
+	}
+	return nil
+}
+
+// SeedOverlay prepares upper for an overlay on lower in a user namespace, whose
+// root may not write into folders and files owned by others: it repeats the
+// folders of lower down to the given depth, and with copyFiles also regular
+// files and links, so that they belong to the caller. What cannot be read is
+// left out. Outside a user namespace nothing is needed and nothing is done.
+func SeedOverlay(lower, upper string, depth int, copyFiles bool) error {
+	if !InUserNamespace() {
+		return nil
+	}
+	return seed(lower, upper, depth, copyFiles)
+}
+
+// seedFileLimit keeps large files, which nobody edits in place, out of the copies (bytes).
+const seedFileLimit = 64 << 10
+
+func seed(lower, upper string, depth int, copyFiles bool) error {
+	entries, err := os.ReadDir(lower)
+	if err != nil {
+		// Unreadable for us, hence unreadable for everything in the machine.
+		return nil
+	}
+	for _, entry := range entries {
+		from, to := filepath.Join(lower, entry.Name()), filepath.Join(upper, entry.Name())
+		switch {
+		case entry.IsDir() && depth > 0:
+			if err := os.MkdirAll(to, 0o755); err != nil {
+				return fmt.Errorf("prepare overlay of %s: %w", lower, err)
+			}
+			if err := seed(from, to, depth-1, copyFiles); err != nil {
+				return err
+			}
+		case entry.Type().IsRegular() && copyFiles:
+			if err := copyFile(from, to); err != nil {
+				return fmt.Errorf("prepare overlay of %s: %w", lower, err)
+			}
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil || info.Size() > seedFileLimit {
+		return nil
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return nil
+	}
+	return os.WriteFile(to, data, info.Mode().Perm())
+}
