@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -208,7 +209,8 @@ func mountProc() error {
 		path     string
 		readOnly bool
 	}{{"/proc/sys", true}, {"/proc/sys/net", false}, {"/proc/sysrq-trigger", true}} {
-		if err := rebind(step.path, step.readOnly); err != nil {
+		// Kernels are built without some of them.
+		if err := rebind(step.path, step.readOnly); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("protect %s: %w", step.path, err)
 		}
 	}
