@@ -1,0 +1,82 @@
+package render
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+)
+
+// MaxSize is the largest bootstrap data, in bytes, that fit into a Secret. Infrastructure may allow less.
+const MaxSize = 1 << 20
+
+// Bootstrap returns the bootstrap data of one machine. Errors name the field at fault and hold no secret.
+func Bootstrap(in Input) (Output, error) {
+	if err := in.check(); err != nil {
+		return Output{}, err
+	}
+	if err := unsupported(&in); err != nil {
+		return Output{}, err
+	}
+	data, err := cloudConfig(&in)
+	if err != nil {
+		return Output{}, err
+	}
+	if in.Config.GzipUserData != nil && *in.Config.GzipUserData {
+		if data, err = compress(data); err != nil {
+			return Output{}, err
+		}
+	}
+	if len(data) > MaxSize {
+		return Output{}, fmt.Errorf("the bootstrap data have %d bytes, %d are possible: "+
+			"set gzipUserData, or take large content out of files", len(data), MaxSize)
+	}
+	return Output{Data: data, Format: bootstrapv1.CloudConfig, Warnings: warnings(&in)}, nil
+}
+
+// check makes sure that the caller gave what the role needs, and nothing that must not reach it.
+func (in *Input) check() error {
+	switch in.Role {
+	case FirstServer:
+		if in.CAs == nil {
+			return errors.New("the first server needs the certificate authorities")
+		}
+		if in.JoinAddress != "" {
+			return errors.New("the first server joins no other server")
+		}
+	case JoiningServer, Worker:
+		if in.CAs != nil {
+			return errors.New("only the first server gets certificate authorities")
+		}
+		if in.JoinAddress == "" {
+			return errors.New("a joining node needs the address of a server")
+		}
+	default:
+		return fmt.Errorf("%s", in.Role)
+	}
+	if in.Token == "" {
+		return errors.New("the token is empty")
+	}
+	if in.Version.IsZero() {
+		return errors.New("the version is empty")
+	}
+	return nil
+}
+
+// compress makes a gzip stream without a time stamp, so that the same data give the same bytes.
+func compress(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, fmt.Errorf("compress the bootstrap data: %w", err)
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, fmt.Errorf("compress the bootstrap data: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compress the bootstrap data: %w", err)
+	}
+	return b.Bytes(), nil
+}
