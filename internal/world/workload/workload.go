@@ -123,3 +123,14 @@ func (c *Cluster) PatchNode(ctx context.Context, node *corev1.Node, change func(
 	}
 	return nil
 }
+
+// Annotations that record on a Node when it was asked for something, as an
+// RFC 3339 time. Kubernetes keeps no such time for a label or an annotation.
+const (
+	// ExcludedAtAnnotation is when the Node was taken out of external load
+	// balancers.
+	ExcludedAtAnnotation = "rke2.controlplane.cluster.x-k8s.io/load-balancer-excluded-at"
+	// RemovalAskedAtAnnotation is when RKE2 was asked to remove the Node's
+	// etcd member.
+	RemovalAskedAtAnnotation = "rke2.controlplane.cluster.x-k8s.io/member-removal-requested-at"
+)

@@ -1,0 +1,200 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/world/membership"
+	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/workload"
+)
+
+// Names of the static pods RKE2 runs on a server, as in their label
+// "component" and in model.Machine.Components.
+const (
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Etcd              = "etcd"
+)
+
+// Components are the static pods a server of this control plane runs.
+func Components(cp *controlplanev1.RKE2ControlPlane) []string {
+	out := []string{APIServer, ControllerManager}
+	if !slices.Contains(cp.Spec.ServerConfig.DisableComponents.KubernetesComponents, controlplanev1.DisableScheduler) {
+		out = append(out, Scheduler)
+	}
+	if cp.Spec.ServerConfig.ExternalDatastoreSecret == nil {
+		out = append(out, Etcd)
+	}
+	return out
+}
+
+func nodeFacts(s *scope.Scope, w workloadView, out *model.Machine) {
+	out.Node = nodeFact(w, out.NodeName)
+	out.Components = map[string]model.Fact[bool]{}
+	for _, name := range Components(s.ControlPlane) {
+		out.Components[name] = componentFact(w, out, name)
+	}
+}
+
+func nodeFact(w workloadView, name string) model.Fact[model.Node] {
+	if name == "" {
+		return model.Unknown[model.Node]("no Node is known for the Machine yet", w.at)
+	}
+	node, problem := w.node(name)
+	if problem != "" {
+		return model.Unknown[model.Node](problem, w.at)
+	}
+	if node == nil {
+		return model.Known(model.Node{}, w.at)
+	}
+	n := model.Node{Exists: true, Ready: readyOf(node, "")}
+	if c := readyCondition(node); c != nil {
+		n.ReadySince = c.LastTransitionTime.Time
+	}
+	_, n.Excluded = node.Labels[corev1.LabelNodeExcludeBalancers]
+	if n.Excluded {
+		n.ExcludedAt = timeIn(node, workload.ExcludedAtAnnotation)
+	}
+	n.RemovalAsked = strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true")
+	if n.RemovalAsked {
+		n.RemovalAskedAt = timeIn(node, workload.RemovalAskedAtAnnotation)
+	}
+	n.MemberAnnotated = node.Annotations[controlplanev1.EtcdNodeNameAnnotation] != "" &&
+		node.Annotations[controlplanev1.EtcdNodeAddressAnnotation] != ""
+	return model.Known(n, w.at)
+}
+
+// timeIn reads a time from an annotation. Without one, or when it can't be
+// read, it is the zero time: long ago.
+func timeIn(node *corev1.Node, annotation string) time.Time {
+	t, err := time.Parse(time.RFC3339, node.Annotations[annotation])
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// readyOf is No for a Node that does not exist, and unclear when the Node
+// could not be read or its kubelet does not report.
+func readyOf(node *corev1.Node, problem string) model.Tri {
+	if problem != "" {
+		return model.Unclear
+	}
+	if node == nil {
+		return model.No
+	}
+	c := readyCondition(node)
+	if c == nil || c.Status == corev1.ConditionUnknown {
+		return model.Unclear
+	}
+	return model.TriOf(c.Status == corev1.ConditionTrue)
+}
+
+func readyCondition(node *corev1.Node) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == corev1.NodeReady {
+			return &node.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// componentFact trusts a pod's Ready condition only while its kubelet
+// reports: nobody else updates it.
+func componentFact(w workloadView, m *model.Machine, component string) model.Fact[bool] {
+	switch {
+	case !m.Node.Known:
+		return model.Unknown[bool](m.Node.Reason, w.at)
+	case !m.Node.Value.Exists:
+		return unhealthy("Node "+m.NodeName+" does not exist", w.at)
+	case m.Node.Value.Ready == model.Unclear:
+		return model.Unknown[bool]("the kubelet of Node "+m.NodeName+" does not report", w.at)
+	case w.podsProblem != "":
+		return model.Unknown[bool](w.podsProblem, w.at)
+	}
+	pod, ok := w.pods[m.NodeName][component]
+	if !ok {
+		return unhealthy(fmt.Sprintf("pod %s-%s does not exist", component, m.NodeName), w.at)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type != corev1.PodReady {
+			continue
+		}
+		if c.Status == corev1.ConditionTrue {
+			return model.Known(true, w.at)
+		}
+		return unhealthy(strings.TrimSpace(fmt.Sprintf("pod %s is not ready: %s %s", pod.Name, c.Reason, c.Message)), w.at)
+	}
+	return unhealthy(fmt.Sprintf("pod %s is starting", pod.Name), w.at)
+}
+
+// unhealthy is a known "no" that says why.
+func unhealthy(why string, at time.Time) model.Fact[bool] {
+	f := model.Known(false, at)
+	f.Reason = why
+	return f
+}
+
+func podsByNode(pods []corev1.Pod) map[string]map[string]*corev1.Pod {
+	out := map[string]map[string]*corev1.Pod{}
+	for i := range pods {
+		node, component := pods[i].Spec.NodeName, pods[i].Labels["component"]
+		if out[node] == nil {
+			out[node] = map[string]*corev1.Pod{}
+		}
+		out[node][component] = &pods[i]
+	}
+	return out
+}
+
+// servers are all servers that may run an etcd member: the Machines, and
+// Nodes with a server's label that no Machine stands for.
+func servers(s *scope.Scope, w workloadView) []membership.Server {
+	var out []membership.Server
+	seen := map[string]bool{}
+	for _, name := range s.Names() {
+		m := s.Machines[name]
+		server := membership.Server{Machine: name}
+		for _, a := range m.Status.Addresses {
+			server.Addresses = append(server.Addresses, a.Address)
+		}
+		if node, _ := w.node(m.Status.NodeRef.Name); node != nil {
+			addNode(&server, node)
+		}
+		seen[m.Status.NodeRef.Name] = true
+		out = append(out, server)
+	}
+	for _, name := range sortedKeys(w.servers) {
+		if !seen[name] {
+			server := membership.Server{}
+			addNode(&server, w.servers[name])
+			out = append(out, server)
+		}
+	}
+	return out
+}
+
+func addNode(server *membership.Server, node *corev1.Node) {
+	server.Node = node.Name
+	server.MemberName = node.Annotations[controlplanev1.EtcdNodeNameAnnotation]
+	for _, a := range node.Status.Addresses {
+		server.Addresses = append(server.Addresses, a.Address)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,98 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/version"
+	"github.com/drover-project/drover/internal/world/scope"
+)
+
+// loadBalancerSettle is how long a load balancer may take to let go of a Node
+// after the label is set: cloud controllers look about every few seconds.
+const loadBalancerSettle = 10 * time.Second
+
+func controlPlane(s *scope.Scope) model.ControlPlane {
+	cp := s.ControlPlane
+	return model.ControlPlane{
+		Namespace:                cp.Namespace,
+		Name:                     cp.Name,
+		Replicas:                 int(max(1, cp.Spec.ReplicasOrDefault())),
+		MaxSurge:                 int(cp.Spec.MaxSurgeOrDefault()),
+		Version:                  cp.Spec.Version,
+		Problems:                 problems(cp),
+		Deleting:                 !cp.DeletionTimestamp.IsZero(),
+		Initialized:              ptr.Deref(cp.Status.Initialization.ControlPlaneInitialized, false),
+		ExternalDatastore:        hasExternalDatastore(s),
+		ExcludeFromLoadBalancers: cp.Annotations[controlplanev1.LoadBalancerExclusionAnnotation] != "false",
+		LoadBalancerSettle:       loadBalancerSettle,
+	}
+}
+
+// hasExternalDatastore is also true for clusters of the legacy kind, whose
+// etcd can't be reached: their membership is left to RKE2.
+func hasExternalDatastore(s *scope.Scope) bool {
+	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
+	return legacy || s.ControlPlane.Spec.ServerConfig.ExternalDatastoreSecret != nil
+}
+
+// problems are faults that admission refuses today, but that an object stored
+// by another provider or an older release may hold.
+func problems(cp *controlplanev1.RKE2ControlPlane) []string {
+	var out []string
+	if _, err := version.Parse(cp.Spec.Version); err != nil {
+		out = append(out, fmt.Sprintf("spec.version %q: %v", cp.Spec.Version, err))
+	}
+	if t := cp.Spec.RolloutTypeOrDefault(); t != controlplanev1.RollingUpdateStrategyType {
+		out = append(out, fmt.Sprintf("spec.rolloutStrategy.type %q is not known: set it to RollingUpdate or leave it out", t))
+	}
+	if surge := maxSurge(cp); surge != nil && *surge != intstr.FromInt32(0) && *surge != intstr.FromInt32(1) {
+		out = append(out, fmt.Sprintf("spec.rolloutStrategy.rollingUpdate.maxSurge is %s: set it to 0 or 1, an etcd cluster grows by one member at a time", surge.String()))
+	}
+	if replicas := cp.Spec.ReplicasOrDefault(); cp.Spec.MaxSurgeOrDefault() == 0 && replicas < 3 {
+		out = append(out, fmt.Sprintf("spec.rolloutStrategy.rollingUpdate.maxSurge is 0 with %d replicas: set it to 1 or use at least 3 replicas, or a rollout would lose etcd's quorum", replicas))
+	}
+	return out
+}
+
+func maxSurge(cp *controlplanev1.RKE2ControlPlane) *intstr.IntOrString {
+	if cp.Spec.RolloutStrategy == nil || cp.Spec.RolloutStrategy.RollingUpdate == nil {
+		return nil
+	}
+	return cp.Spec.RolloutStrategy.RollingUpdate.MaxSurge
+}
+
+func cluster(s *scope.Scope, at time.Time) model.Cluster {
+	c := s.Cluster
+	out := model.Cluster{
+		Name:                c.Name,
+		Deleting:            !c.DeletionTimestamp.IsZero(),
+		InfrastructureReady: ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false),
+		Template:            templateFact(s.Template, at),
+		TemplateName:        s.Template.Ref.Kind + "/" + s.Template.Ref.Name,
+		Registration:        model.Unknown[bool]("not looked at: no server is about to join", at),
+	}
+	if c.Spec.ControlPlaneEndpoint.IsValid() {
+		out.Endpoint = c.Spec.ControlPlaneEndpoint.String()
+	}
+	for _, domain := range c.Status.FailureDomains {
+		if ptr.Deref(domain.ControlPlane, false) {
+			out.FailureDomains = append(out.FailureDomains, domain.Name)
+		}
+	}
+	slices.Sort(out.FailureDomains)
+	return out
+}
+
+func templateFact(e scope.External, at time.Time) model.Fact[bool] {
+	if e.Err != nil {
+		return model.Unknown[bool](e.Err.Error(), at)
+	}
+	return model.Known(!e.Missing, at)
+}
