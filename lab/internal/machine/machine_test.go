@@ -16,13 +16,15 @@ import (
 	"github.com/drover-project/drover/lab/internal/guest"
 )
 
+// testDir is the run folder of the shared manager.
+var testDir string
+
 // manager is shared: there is one bridge per sandbox.
-var manager = sync.OnceValues(func() (*Manager, error) {
-	dir, err := os.MkdirTemp("", "lab-run-")
-	if err != nil {
+var manager = sync.OnceValues(func() (m *Manager, err error) {
+	if testDir, err = os.MkdirTemp("", "lab-run-"); err != nil {
 		return nil, err
 	}
-	return NewManager(dir)
+	return NewManager(testDir)
 })
 
 func newManager(t *testing.T) *Manager {
@@ -283,7 +285,7 @@ func TestKillIsSilentAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestServiceRestartsAndKeepsItsChildren(t *testing.T) {
+func TestServiceStopsAndRestarts(t *testing.T) {
 	m := newManager(t)
 	boot(t, m, "m1", userData)
 	before := strings.TrimSpace(string(run(t, m, "m1", "systemctl", "status", "rke2-server").Stdout))

@@ -27,9 +27,13 @@ func TestMain(m *testing.M) {
 		os.Exit(applet(args))
 	}
 	if os.Getenv(insideVariable) != "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		if testDir != "" {
+			_ = os.RemoveAll(testDir)
+		}
+		os.Exit(code)
 	}
-	os.Exit(runInSandbox(m))
+	os.Exit(runInSandbox())
 }
 
 func appletOf(argv []string) (applet func([]string) int, args []string) {
@@ -127,7 +131,7 @@ func leftOver(self string) ([]string, error) {
 	return found, nil
 }
 
-func runInSandbox(m *testing.M) int {
+func runInSandbox() int {
 	dir, err := os.MkdirTemp("", "lab-check-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -23,6 +23,11 @@ func Run(cmd *exec.Cmd) (int, error) {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
 
+	// Its own process group: what a terminal sends to ours, it gets once, from us.
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
