@@ -123,7 +123,9 @@ func leavingPanel(c Chart) panel {
 	return p
 }
 
-func leavingPhase(k PhaseKind) bool { return slices.Index(Phases(), k) > slices.Index(Phases(), Serving) }
+func leavingPhase(k PhaseKind) bool {
+	return slices.Index(Phases(), k) > slices.Index(Phases(), Serving)
+}
 
 func newPanel(rows int, span time.Duration) panel {
 	p := panel{

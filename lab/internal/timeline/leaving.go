@@ -15,6 +15,9 @@ const MaxLeaseAge = 40 * time.Second
 // stepBeforeTerminate is CAPI's reason for "drained, volumes detached, only pre-terminate hooks are left".
 const stepBeforeTerminate = "WaitingForPreTerminateHook"
 
+// RulePodsFirst is the name of the check that the founding bug breaks.
+const RulePodsFirst = "every pod gone before the member call"
+
 // Finding is the outcome of one check.
 type Finding struct {
 	Rule    string
@@ -101,7 +104,7 @@ func Violations(findings []Finding) []Finding {
 }
 
 func checkPods(events []Event, d Departure) Finding {
-	f := Finding{Rule: "every pod gone before the member call", Subject: d.Machine}
+	f := Finding{Rule: RulePodsFirst, Subject: d.Machine}
 	seen, gone := podsOf(events, d.Node)
 	if len(d.Calls) == 0 {
 		f.Measured = "no member call seen"

@@ -1,0 +1,249 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/drover-project/drover/lab/internal/probe"
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err) // the same types registered twice: a fault of the build
+		}
+	}
+	return s
+}()
+
+// Cluster is a workload cluster of a story, with its probes.
+type Cluster struct {
+	r        *Run
+	Spec     Spec
+	Config   *rest.Config
+	Workload client.WithWatch
+	Machines *probe.Machines
+	Etcd     *probe.Etcd
+	Members  *probe.Membership
+	Removals *probe.Removals
+}
+
+func (s Spec) key() client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: s.Name} }
+
+// Create makes the cluster, follows it on the timeline, and returns when it is complete.
+func (r *Run) Create(ctx context.Context, s Spec, limit time.Duration) (*Cluster, error) {
+	r.Note("creating cluster %s: servers %d, workers %d, %s", s.Name, s.Servers, s.Workers, s.Version)
+	r.follow(ctx)
+	for _, o := range s.Objects() {
+		if err := r.Management.Create(ctx, o); err != nil {
+			return nil, fmt.Errorf("create %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), err)
+		}
+	}
+	c := &Cluster{r: r, Spec: s}
+	c.Machines = probe.FollowMachines(ctx, r.Management, s.key(), controlPlaneKind, r.Log)
+	deadline := time.Now().Add(limit)
+	if err := r.WaitFor(ctx, "the kubeconfig of "+s.Name, limit, c.connect); err != nil {
+		return nil, err
+	}
+	if err := r.WaitFor(ctx, "an API server of "+s.Name, time.Until(deadline), func(ctx context.Context) (bool, string, error) {
+		return true, "", c.Workload.Get(ctx, client.ObjectKey{Name: "kube-system"}, &corev1.Namespace{})
+	}); err != nil {
+		return nil, err
+	}
+	tlsConfig, err := probe.EtcdTLS(ctx, r.Management, s.key())
+	if err != nil {
+		return nil, err
+	}
+	c.Etcd = probe.NewEtcd(r.Lab.DialContext, tlsConfig)
+	context.AfterFunc(ctx, c.Etcd.Close)
+	c.Members = probe.FollowMembers(ctx, c.Etcd, c.Machines.Addresses, r.Log)
+	c.Removals = probe.FollowRemovals(ctx, r.Lab.DialContext, c.Machines.Addresses, r.Log)
+	probe.FollowWorkload(ctx, c.Workload, namespace, slowLabels, r.Log)
+	if err := c.WaitComplete(ctx, s.Servers, s.Version, time.Until(deadline)); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect reads the kubeconfig that the control plane provider publishes.
+func (c *Cluster) connect(ctx context.Context) (bool, string, error) {
+	secret := &corev1.Secret{}
+	if err := c.r.Management.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.Spec.Name + "-kubeconfig"}, secret); err != nil {
+		return false, "", err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
+	if err != nil {
+		return false, "", fmt.Errorf("secret %s: %w", secret.Name, err)
+	}
+	config.Dial = c.r.Lab.DialContext
+	config.QPS, config.Burst = -1, -1
+	c.Config = config
+	c.Workload, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
+	return err == nil, "", err
+}
+
+// servers returns the machines of the control plane.
+func (c *Cluster) servers(ctx context.Context) ([]clusterv1.Machine, error) {
+	list := &clusterv1.MachineList{}
+	err := c.r.Management.List(ctx, list, client.InNamespace(namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: c.Spec.Name}, client.HasLabels{clusterv1.MachineControlPlaneLabel})
+	return list.Items, err
+}
+
+// WaitComplete waits until there are exactly that many servers, all at that version with ready Nodes and voting
+// members, the workers' Nodes are ready, and the control plane says that it is done.
+func (c *Cluster) WaitComplete(ctx context.Context, servers int, version string, limit time.Duration) error {
+	what := fmt.Sprintf("%d servers at %s", servers, version)
+	return c.r.WaitFor(ctx, what, limit, func(ctx context.Context) (bool, string, error) {
+		missing, err := c.missing(ctx, servers, version)
+		return len(missing) == 0, strings.Join(missing, "; "), err
+	})
+}
+
+// missing lists what is not yet as it should be.
+func (c *Cluster) missing(ctx context.Context, servers int, version string) ([]string, error) {
+	var out []string
+	machines, err := c.servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(machines) != servers {
+		out = append(out, fmt.Sprintf("%d machines", len(machines)))
+	}
+	var nodes []string
+	for _, m := range machines {
+		switch {
+		case !m.DeletionTimestamp.IsZero():
+			out = append(out, m.Name+" is leaving")
+		case m.Spec.Version != version:
+			out = append(out, m.Name+" is at "+m.Spec.Version)
+		case !m.Status.NodeRef.IsDefined():
+			out = append(out, m.Name+" has no Node")
+		}
+		nodes = append(nodes, m.Status.NodeRef.Name)
+	}
+	unready, err := c.unreadyNodes(ctx, servers+c.Spec.Workers)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, unready...)
+	out = append(out, c.memberFaults(nodes)...)
+	return append(out, c.planeFaults(ctx, servers)...), nil
+}
+
+func (c *Cluster) unreadyNodes(ctx context.Context, want int) ([]string, error) {
+	nodes := &corev1.NodeList{}
+	if err := c.Workload.List(ctx, nodes); err != nil {
+		return nil, err
+	}
+	var out []string
+	if len(nodes.Items) != want {
+		out = append(out, fmt.Sprintf("%d of %d Nodes", len(nodes.Items), want))
+	}
+	for _, n := range nodes.Items {
+		ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		})
+		if !ready {
+			out = append(out, "Node "+n.Name+" not ready")
+		}
+	}
+	return out, nil
+}
+
+// memberFaults compares etcd's list with the servers' Nodes.
+func (c *Cluster) memberFaults(nodes []string) []string {
+	members, at := c.Members.Current()
+	if time.Since(at) > 5*time.Second {
+		return []string{"etcd's member list was last read " + time.Since(at).Round(time.Second).String() + " ago"}
+	}
+	var out []string
+	var holders []string
+	for _, m := range members {
+		if m.Learner {
+			out = append(out, "member "+m.Name+" is a learner")
+		}
+		holders = append(holders, m.Node)
+	}
+	slices.Sort(holders)
+	nodes = slices.Sorted(slices.Values(nodes))
+	if !slices.Equal(holders, nodes) {
+		out = append(out, fmt.Sprintf("members of %v, servers %v", holders, nodes))
+	}
+	return out
+}
+
+// planeFaults reads the control plane's own counters.
+func (c *Cluster) planeFaults(ctx context.Context, servers int) []string {
+	plane, err := c.plane(ctx)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, counter := range []string{"replicas", "readyReplicas", "upToDateReplicas"} {
+		n, _, err := unstructured.NestedInt64(plane.Object, "status", counter)
+		if err != nil || int(n) != servers {
+			out = append(out, fmt.Sprintf("status.%s %d", counter, n))
+		}
+	}
+	return out
+}
+
+func (c *Cluster) plane(ctx context.Context) (*unstructured.Unstructured, error) {
+	plane := &unstructured.Unstructured{}
+	plane.SetGroupVersionKind(controlPlaneKind)
+	if err := c.r.Management.Get(ctx, c.Spec.key(), plane); err != nil {
+		return nil, fmt.Errorf("read control plane %s: %w", c.Spec.Name, err)
+	}
+	return plane, nil
+}
+
+// PatchPlane merges spec fields into the control plane object.
+func (c *Cluster) PatchPlane(ctx context.Context, spec fields) error {
+	plane, err := c.plane(ctx)
+	if err != nil {
+		return err
+	}
+	before := plane.DeepCopy()
+	for k, v := range spec {
+		if err := unstructured.SetNestedField(plane.Object, v, "spec", k); err != nil {
+			return fmt.Errorf("set spec.%s: %w", k, err)
+		}
+	}
+	if err := c.r.Management.Patch(ctx, plane, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("patch control plane %s: %w", c.Spec.Name, err)
+	}
+	return nil
+}
+
+// CheckMembers records that etcd's members are exactly the servers, all of them voters.
+func (c *Cluster) CheckMembers(ctx context.Context) error {
+	machines, err := c.servers(ctx)
+	if err != nil {
+		return fmt.Errorf("list servers: %w", err)
+	}
+	var nodes []string
+	for _, m := range machines {
+		nodes = append(nodes, m.Status.NodeRef.Name)
+	}
+	faults := c.memberFaults(nodes)
+	measured := fmt.Sprintf("%d servers, %d voters", len(nodes), len(nodes))
+	if len(faults) > 0 {
+		measured = strings.Join(faults, "; ")
+	}
+	c.r.Check("etcd", "final members are the servers, all voters", len(faults) == 0, "%s", measured)
+	return nil
+}

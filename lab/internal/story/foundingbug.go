@@ -1,0 +1,158 @@
+package story
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/drover-project/drover/lab/internal/probe"
+	"github.com/drover-project/drover/lab/internal/timeline"
+)
+
+// The figures of a whole upgrade. They are promises of the product, not measurements.
+const (
+	readyLimit   = 3 * time.Minute
+	upgradeSlack = 150 * time.Second
+	hookLimit    = 2 * time.Second
+	gapLimit     = 5 * time.Second
+	memoryLimit  = 6 << 30
+	// patience is how long a story waits for something before it gives up; far beyond every promise, so that the
+	// figure itself can be printed.
+	patience = 12 * time.Minute
+)
+
+// ourHook is the pre-terminate hook that the control plane provider keeps on each of its machines.
+const ourHook = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/rke2-cleanup"
+
+var foundingBug = Story{
+	Name: "founding-bug",
+	Purpose: "A three-server cluster is upgraded while pods need 60 s to stop: each server is drained before its etcd member goes, " +
+		"and clients hardly notice.",
+	play: playFoundingBug,
+}
+
+func foundingSpec() Spec {
+	return Spec{Name: "founding", Servers: 3, Workers: 1, Version: versionOld, MaxSurge: 1, DrainSeconds: 300}
+}
+
+func playFoundingBug(ctx context.Context, r *Run) error {
+	memory := probe.MeterMemory(ctx, func() []int { return []int{r.Lab.PID(), os.Getpid()} })
+	c, err := r.Create(ctx, foundingSpec(), patience)
+	if err != nil {
+		return err
+	}
+	ready := time.Since(r.start)
+	r.Note("three servers and one worker are ready after %s", ready.Round(time.Second))
+	if err := c.RunSlowPods(ctx, c.Spec.Servers); err != nil {
+		return err
+	}
+	clients, err := c.startClients(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := c.upgrade(ctx, versionNew); err != nil {
+		r.Add(timeline.CheckLeaving(r.Log.Events())...)
+		r.drawPage(c, "A rolling upgrade that did not end")
+		return err
+	}
+	took := time.Since(began)
+	r.Note("upgrade complete after %s", took.Round(time.Second))
+	if err := clients.finishWithin(ctx, r, gapLimit); err != nil {
+		return err
+	}
+	if err := c.CheckMembers(ctx); err != nil {
+		return err
+	}
+	events := r.Log.Events()
+	r.Add(timeline.CheckLeaving(events)...)
+	c.checkCounted(6)
+	departed := len(timeline.Departures(events))
+	r.Check("control plane", "every old server left", departed == c.Spec.Servers, "%d of %d", departed, c.Spec.Servers)
+	hooks := timeline.HookTimes(events, ourHook)
+	r.Figure(
+		timeline.AtMost("start to three servers and one worker ready", ready, readyLimit),
+		timeline.AtMost("whole upgrade of three servers", took, time.Duration(c.Spec.Servers*stopSeconds)*time.Second+upgradeSlack),
+		timeline.AtMost(fmt.Sprintf("hook released after (median of %d)", len(hooks)), cmp.Or(timeline.Median(hooks), time.Hour), hookLimit),
+		memoryFigure(memory.Peak()),
+	)
+	r.drawPage(c, "A rolling upgrade, drained before the member goes")
+	return nil
+}
+
+func memoryFigure(peak int64) timeline.Figure {
+	const gib = 1 << 30
+	return timeline.Figure{
+		Name: "memory of everything, peak", Value: fmt.Sprintf("%.2f GiB", float64(peak)/gib),
+		Limit: fmt.Sprintf("≤ %d GiB", memoryLimit/gib), OK: peak > 0 && peak <= memoryLimit,
+	}
+}
+
+// upgrade sets the version and waits until every server has it.
+func (c *Cluster) upgrade(ctx context.Context, version string) error {
+	c.r.Note("setting the version of the control plane to %s", version)
+	if err := c.PatchPlane(ctx, fields{"version": version}); err != nil {
+		return err
+	}
+	return c.WaitComplete(ctx, c.Spec.Servers, version, patience)
+}
+
+// checkCounted records that etcd's own counters could be read, so that "no call counted" means something.
+func (c *Cluster) checkCounted(servers int) {
+	n := c.Removals.Members()
+	c.r.Check("etcd", "the members' own counters were read", n >= servers, "%d of %d members", n, servers)
+}
+
+// drawPage fills the HTML page of the run.
+func (r *Run) drawPage(c *Cluster, title string) {
+	r.Page.Title = title
+	r.Page.Subtitle = fmt.Sprintf("%d servers, %d workers, %s to %s, maxSurge %d; pods need %d s to stop",
+		c.Spec.Servers, c.Spec.Workers, versionOld, versionNew, c.Spec.MaxSurge, stopSeconds)
+	r.Page.Chart = timeline.Build(r.Log.Events(), time.Now(), "writer", "reader")
+}
+
+// clients are the writer and the reader of a story.
+type clients struct {
+	writer *probe.Writer
+	reader *probe.Answers
+	stop   context.CancelFunc
+}
+
+// startClients starts a writer and a reader through the load balancer.
+func (c *Cluster) startClients(ctx context.Context) (*clients, error) {
+	ctx, stop := context.WithCancel(ctx)
+	writer, err := probe.StartWriter(ctx, c.Config, c.r.Log)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	reader, err := probe.StartReader(ctx, c.Config, c.r.Log)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return &clients{writer: writer, reader: reader, stop: stop}, nil
+}
+
+// finishWithin ends the clients, reads everything back, and records what they saw; no gap may be longer than limit.
+func (c *clients) finishWithin(ctx context.Context, r *Run, limit time.Duration) error {
+	write, read := c.writer.Figures(time.Now()), c.reader.Figures(time.Now())
+	c.stop()
+	lost, acked, err := c.writer.Lost(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Sort(lost)
+	r.Check("writer", "no acknowledged write is lost", len(lost) == 0 && acked > 0, "%d acknowledged, %d lost %v, %d unanswered (%s)",
+		acked, len(lost), lost, write.Failed, cmp.Or(shorten(write.LastError), "no error"))
+	r.Check("reader", "was answered", read.Answered > 0, "%d answers, %d failures (%s)", read.Answered, read.Failed,
+		cmp.Or(shorten(read.LastError), "no error"))
+	r.Figure(
+		timeline.AtMost("longest gap of the writer", write.Longest, limit),
+		timeline.AtMost("longest gap of the reader", read.Longest, limit),
+	)
+	return nil
+}

@@ -1,0 +1,61 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/drover-project/drover/lab/internal/timeline"
+)
+
+var singleServerReplace = Story{
+	Name:    "single-server-replace",
+	Purpose: "The only server of a cluster is upgraded by replacement: 1→2→1 servers, and what was written before is still there.",
+	play:    playSingle,
+}
+
+func playSingle(ctx context.Context, r *Run) error {
+	c, err := r.Create(ctx, Spec{Name: "single", Servers: 1, Version: versionOld, MaxSurge: 1, DrainSeconds: 60}, patience)
+	if err != nil {
+		return err
+	}
+	kept := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "kept", Namespace: namespace},
+		Data:       map[string]string{"written": "before the upgrade"},
+	}
+	if err := c.Workload.Create(ctx, kept); err != nil {
+		return fmt.Errorf("write before the upgrade: %w", err)
+	}
+	clients, err := c.startClients(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := c.upgrade(ctx, versionNew); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	back := &corev1.ConfigMap{}
+	if err := c.Workload.Get(ctx, client.ObjectKeyFromObject(kept), back); err != nil {
+		return fmt.Errorf("read after the upgrade: %w", err)
+	}
+	r.Check("data", "written before is readable after", back.Data["written"] == kept.Data["written"], "%q", back.Data["written"])
+	if err := clients.finishWithin(ctx, r, scaleGapLimit); err != nil {
+		return err
+	}
+	if err := c.CheckMembers(ctx); err != nil {
+		return err
+	}
+	events := r.Log.Events()
+	r.Add(leavingWithoutPods(events)...)
+	most := timeline.MostServers(events)
+	r.Check("control plane", "one replacement beside the old server", most == 2, "at most %d servers at once", most)
+	r.Check("etcd", "leadership moved before the old member went", timeline.LeaderMovedFirst(events), "%s", timeline.LeadersText(events))
+	r.Figure(timeline.AtMost("replacement of the only server", took, 3*time.Minute))
+	r.drawPage(c, "The only server is replaced")
+	return nil
+}

@@ -1,0 +1,61 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+)
+
+// Story is one scripted run.
+type Story struct {
+	Name string
+	// Purpose is one sentence, shown by `lab story list`.
+	Purpose string
+	play    func(ctx context.Context, r *Run) error
+}
+
+// All returns the stories in the order in which they are run.
+func All() []Story {
+	return []Story{foundingBug, foundingBugControl, scale313, singleServerReplace, surgeZero, deleteCluster}
+}
+
+// Find returns the stories of those names.
+func Find(names ...string) ([]Story, error) {
+	all := All()
+	var out []Story
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s Story) bool { return s.Name == name })
+		if i < 0 {
+			var known []string
+			for _, s := range all {
+				known = append(known, s.Name)
+			}
+			return nil, fmt.Errorf("no story is called %q; there are: %s", name, strings.Join(known, ", "))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// Lab is a running laboratory, as far as stories need one.
+type Lab interface {
+	// Management is the client configuration of the management cluster.
+	Management() *rest.Config
+	// DialContext opens a connection to an address inside the laboratory.
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	// Exec runs a command inside a machine and returns its combined output and exit code.
+	Exec(ctx context.Context, machine string, argv ...string) (output string, exitCode int, err error)
+	// StopProvider ends the processes of the provider under test for good.
+	StopProvider(ctx context.Context) error
+	// PID is the root of the laboratory's process tree.
+	PID() int
+	// Down ends everything.
+	Down(ctx context.Context) error
+}
+
+// StartFunc starts a laboratory in a run folder and reports progress through say.
+type StartFunc func(ctx context.Context, dir string, say func(string)) (Lab, error)
