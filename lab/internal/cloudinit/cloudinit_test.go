@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 		{"mode as octal number", entry(`content: text, permissions: 0640`), file(func(f *File) { f.Mode = 0o640 })},
 		{"setuid", entry(`content: text, permissions: "4755"`), file(func(f *File) { f.Mode = 0o755 | fs.ModeSetuid })},
 		{"owner, append, defer", entry(`content: text, owner: "1:2", append: true, defer: true`), file(func(f *File) { f.Owner, f.Append, f.Defer = "1:2", true, true })},
-		{"jinja", "## template: jinja\n#cloud-config\nruncmd: ['echo {{ ds.meta_data.local_hostname }} {{v1.local_hostname}}']", Config{Commands: []Command{"echo m1 m1"}}},
+		{"jinja", "## template: jinja\n#cloud-config\nruncmd: ['echo {{ ds.meta_data.local_hostname }} on {{v1.local_hostname}}']", Config{Commands: []Command{"echo m1 on m1"}}},
 		{"no jinja header", "#cloud-config\nruncmd: ['echo {{ v1.local_hostname }} {% x %}']", Config{Commands: []Command{"echo {{ v1.local_hostname }} {% x %}"}}},
 		{"commands", "#cloud-config\nruncmd:\n- echo $HOME\n- [echo, \"it's\", $HOME, 1000000, 1.5]\n-\n- |\n  a\n  b\n", Config{Commands: []Command{
 			"echo $HOME", `'echo' 'it'\''s' '$HOME' '1000000' '1.5'`, "a\nb\n",
@@ -132,7 +132,7 @@ runcmd:
 - cat old; test -x deep/er/file
 `
 	var log bytes.Buffer
-	if err := Run([]byte(data), "m1", root, &log); err != nil {
+	if err := Run(t.Context(), []byte(data), "m1", root, &log); err != nil {
 		t.Fatal(err)
 	}
 	if want := "cloud-init: the key \"packages\" has no effect on a lab machine\nto the log\nold,new"; log.String() != want {
@@ -170,7 +170,7 @@ func TestRunStops(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(root, "file"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err := Run([]byte(test.data), "m1", root, &bytes.Buffer{})
+			err := Run(t.Context(), []byte(test.data), "m1", root, &bytes.Buffer{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}

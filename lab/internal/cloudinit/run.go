@@ -1,6 +1,7 @@
 package cloudinit
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -20,14 +21,14 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "usage: cloud-init FILE")
 		return 2
 	}
-	if err := runHere(args[0]); err != nil {
+	if err := runHere(context.Background(), args[0]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
-func runHere(path string) error {
+func runHere(ctx context.Context, path string) error {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("find hostname: %w", err)
@@ -41,7 +42,7 @@ func runHere(path string) error {
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer func() { _ = log.Close() }()
-	err = Run(data, hostname, "", log)
+	err = Run(ctx, data, hostname, "", log)
 	if err != nil {
 		_, _ = fmt.Fprintln(log, "cloud-init:", err)
 	}
@@ -51,7 +52,8 @@ func runHere(path string) error {
 // Run works off user data below root ("" on a machine): all files, then the
 // commands. Nothing is done when the data cannot be read in full, and no
 // command runs when a file could not be written. Errors name the entry at fault.
-func Run(data []byte, hostname, root string, log io.Writer) error {
+// When ctx ends, so does the running command.
+func Run(ctx context.Context, data []byte, hostname, root string, log io.Writer) error {
 	config, err := Parse(data, hostname)
 	if err != nil {
 		return err
@@ -76,10 +78,10 @@ func Run(data []byte, hostname, root string, log io.Writer) error {
 	if len(config.Commands) == 0 {
 		return nil
 	}
-	return runScript(Script(config.Commands), root, log)
+	return runScript(ctx, Script(config.Commands), root, log)
 }
 
-func runScript(script []byte, root string, log io.Writer) error {
+func runScript(ctx context.Context, script []byte, root string, log io.Writer) error {
 	path := filepath.Join(root, scriptFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write runcmd: %w", err)
@@ -89,7 +91,7 @@ func runScript(script []byte, root string, log io.Writer) error {
 	}
 	// Under an interpreter named here, as with cloud-init's "#!/bin/sh"; this way
 	// it also runs where the folder may not hold programs (noexec).
-	cmd := exec.Command("/bin/sh", path)
+	cmd := exec.CommandContext(ctx, "/bin/sh", path)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("runcmd: %w (output in %s)", err, paths.CloudInitLog)

@@ -28,7 +28,7 @@ func NewClient(path string) *Client {
 // Exec runs a command in the machine and waits for its end.
 func (c *Client) Exec(ctx context.Context, request ExecRequest) (ExecResult, error) {
 	var result ExecResult
-	_, err := c.call(ctx, http.MethodPost, "/exec", request, &result)
+	err := c.call(ctx, http.MethodPost, "/exec", request, &result)
 	return result, err
 }
 
@@ -41,29 +41,29 @@ type refusal struct {
 // Error returns the service manager's words.
 func (r *refusal) Error() string { return r.reason }
 
-func (c *Client) call(ctx context.Context, method, path string, body, into any) (int, error) {
+func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
-		return 0, fmt.Errorf("ask the machine: %w", err)
+		return fmt.Errorf("ask the machine: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, "http://machine"+path, bytes.NewReader(data))
 	if err != nil {
-		return 0, fmt.Errorf("ask the machine: %w", err)
+		return fmt.Errorf("ask the machine: %w", err)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("ask the machine: %w", err)
+		return fmt.Errorf("ask the machine: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
-		return 0, fmt.Errorf("ask the machine: %w", err)
+		return fmt.Errorf("ask the machine: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return response.StatusCode, &refusal{response.StatusCode, strings.TrimSpace(string(answer))}
+		return &refusal{response.StatusCode, strings.TrimSpace(string(answer))}
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return 0, fmt.Errorf("answer of the machine: %w", err)
+		return fmt.Errorf("answer of the machine: %w", err)
 	}
-	return response.StatusCode, nil
+	return nil
 }

@@ -16,9 +16,9 @@ const (
 	servicesApplet = "machine-services"
 	cloudInit      = "cloud-init"
 
-	// ConfigFD and StatusFD are the file descriptors on which InitApplet expects
-	// its Config (JSON, then end of file) and reports (a stream of Report).
+	// ConfigFD is the file descriptor on which InitApplet expects its Config (JSON).
 	ConfigFD = 3
+	// StatusFD is the file descriptor to which it writes a stream of Report (JSON).
 	StatusFD = 4
 
 	// Interface is the machine's only network device beside lo.

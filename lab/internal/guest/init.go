@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -44,7 +45,7 @@ func runMachine(status *os.File) (int, error) {
 	if err := writeIdentity(config.Instance); err != nil {
 		return 0, err
 	}
-	cmd := exec.Command(paths.LabBinary, servicesApplet)
+	cmd := exec.CommandContext(context.Background(), paths.LabBinary, servicesApplet)
 	cmd.Env = environment()
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

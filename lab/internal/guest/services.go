@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ const servicesStatusFD = 3
 func servicesMain([]string) int {
 	syscall.CloseOnExec(servicesStatusFD)
 	status := os.NewFile(servicesStatusFD, "status")
-	if err := serve(status); err != nil {
+	if err := serve(context.Background(), status); err != nil {
 		fmt.Fprintln(os.Stderr, "machine-services:", err)
 		report(status, Report{Failure: err.Error()})
 		return 1
@@ -30,21 +31,21 @@ func servicesMain([]string) int {
 	return 0
 }
 
-func serve(status *os.File) error {
-	listener, err := net.Listen("unix", paths.InitSocket)
+func serve(ctx context.Context, status *os.File) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", paths.InitSocket)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", paths.InitSocket, err)
 	}
 	server := &http.Server{Handler: newHandler(newUnits()), ReadHeaderTimeout: 10 * time.Second}
 	report(status, Report{Ready: true})
-	go boot(status)
+	go boot(ctx, status)
 	return server.Serve(listener)
 }
 
 // boot works off the user data and records how it went.
-func boot(status *os.File) {
+func boot(ctx context.Context, status *os.File) {
 	result := BootResult{State: BootSucceeded}
-	if err := runUserData(); err != nil {
+	if err := runUserData(ctx); err != nil {
 		result = BootResult{State: BootFailed, Message: err.Error()}
 	}
 	result.FinishedAt = time.Now()
@@ -59,11 +60,11 @@ const messageLimit = 1024
 
 // runUserData runs cloud-init as a process of its own, so that nothing it does
 // can harm the service manager. Its last words are the message of a failure.
-func runUserData() error {
+func runUserData(ctx context.Context) error {
 	if _, err := os.Stat(paths.UserDataFile); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	cmd := exec.Command(paths.LabBinary, cloudInit, paths.UserDataFile)
+	cmd := exec.CommandContext(ctx, paths.LabBinary, cloudInit, paths.UserDataFile)
 	cmd.Env = environment()
 	cmd.Dir = "/"
 	stderr := &tail{limit: messageLimit}

@@ -106,7 +106,7 @@ func (s systemctl) job(verb, name string) int {
 		path += "?" + noBlock
 	}
 	// Like systemd's TimeoutStartSec=0: a start may take as long as it takes.
-	_, err := s.client.call(context.Background(), http.MethodPost, path, nil, &UnitStatus{})
+	err := s.client.call(context.Background(), http.MethodPost, path, nil, &UnitStatus{})
 	var refused *refusal
 	switch {
 	case err == nil:
@@ -143,7 +143,7 @@ func (s systemctl) isEnabled(name string) int {
 // status answers is-active and status.
 func (s systemctl) status(verb, name string) int {
 	var status UnitStatus
-	if _, err := s.client.call(context.Background(), http.MethodGet, "/units/"+name, nil, &status); err != nil {
+	if err := s.client.call(context.Background(), http.MethodGet, "/units/"+name, nil, &status); err != nil {
 		s.print(string(UnitInactive))
 		return exitNoSuchUnit
 	}

@@ -232,7 +232,8 @@ func (u *unit) launch() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(u.argv[0], u.argv[1:]...)
+	// No job's context: a service outlives the job that started it.
+	cmd := exec.CommandContext(context.Background(), u.argv[0], u.argv[1:]...)
 	cmd.Env = append(append(environment(), extra...), "NOTIFY_SOCKET="+notify.path)
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = log, log

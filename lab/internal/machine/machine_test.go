@@ -150,7 +150,7 @@ func TestBoot(t *testing.T) {
 		{"stat -c '%a %U' /etc/rancher/rke2/config.yaml", "640 root"},
 		{"cat /usr/local/share/rke2/version", "v1.36.3+rke2r1"},
 		{"cat /run/cluster-api/bootstrap-success.complete", "success"},
-		{"hostname; cat /etc/hostname", "m1\nm1"},
+		{"echo $(hostname) is $(cat /etc/hostname)", "m1 is m1"},
 		{"systemctl is-active rke2-server; systemctl is-active rke2-agent; systemctl is-enabled rke2-agent.service", "active\ninactive\nmasked"},
 		{"journalctl -u rke2-server.service -n 1", "stub started: server mode quick"},
 		{"cat /run/lab/instance.json", `{"name":"m1","cluster":"c1","ip":"` + info.IP.String() + `","providerID":"lab://c1/m1","failureDomain":"fd1"}`},
@@ -285,21 +285,16 @@ func TestKillIsSilentAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestServiceStopsAndRestarts(t *testing.T) {
+func TestMachineThatEndsByItself(t *testing.T) {
 	m := newManager(t)
-	boot(t, m, "m1", userData)
-	before := strings.TrimSpace(string(run(t, m, "m1", "systemctl", "status", "rke2-server").Stdout))
-	if result := run(t, m, "m1", "systemctl", "restart", "rke2-server"); result.Code != 0 {
-		t.Fatalf("restart: %s", result.Stderr)
+	boot(t, m, "m1", "")
+	// The service manager is the child of process 1.
+	if _, err := m.Exec(testContext(t), "m1", []string{"sh", "-c", "kill -9 $PPID"}, nil); err == nil {
+		t.Error("the command outlived its machine")
 	}
-	if after := strings.TrimSpace(string(run(t, m, "m1", "systemctl", "status", "rke2-server").Stdout)); after == before || !strings.Contains(after, "active") {
-		t.Errorf("before %q, after %q", before, after)
-	}
-	if result := run(t, m, "m1", "systemctl", "stop", "rke2-server"); result.Code != 0 {
-		t.Fatalf("stop: %s", result.Stderr)
-	}
-	if result := run(t, m, "m1", "systemctl", "is-active", "rke2-server"); result.Code != 3 || string(result.Stdout) != "inactive\n" {
-		t.Errorf("after stop: %d %s", result.Code, result.Stdout)
+	info := await(t, m, "m1", func(i Info) bool { return i.State == Terminated })
+	if !strings.Contains(info.Reason, "its first process ended") {
+		t.Errorf("reason: %q", info.Reason)
 	}
 }
 

@@ -65,6 +65,11 @@ func stubRKE2(args []string) int {
 		fmt.Println(err)
 		return 1
 	}
+	// A child that outlives the service, as containers outlive RKE2.
+	if err := exec.Command("sleep", "12345").Start(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
 	notify, err := net.Dial("unixgram", os.Getenv("NOTIFY_SOCKET"))
 	if err != nil {
 		fmt.Println(err)

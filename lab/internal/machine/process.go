@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,7 +95,8 @@ func prepare(mc *machine, spec Spec) (*exec.Cmd, pipes, error) {
 	if p.status, p.guestStatus, err = os.Pipe(); err != nil {
 		return nil, p, fmt.Errorf("make pipe: %w", err)
 	}
-	cmd := exec.Command(spec.LabBinary, guest.InitApplet)
+	// Not Boot's context: the machine outlives the call.
+	cmd := exec.CommandContext(context.Background(), spec.LabBinary, guest.InitApplet)
 	cmd.Dir = "/"
 	cmd.Env = []string{}
 	cmd.Stdout, cmd.Stderr = p.console, p.console

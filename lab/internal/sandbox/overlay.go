@@ -43,11 +43,8 @@ func SeedOverlay(lower, upper string, depth int, copyFiles bool) error {
 const seedFileLimit = 64 << 10
 
 func seed(lower, upper string, depth int, copyFiles bool) error {
-	entries, err := os.ReadDir(lower)
-	if err != nil {
-		// Unreadable for us, hence unreadable for everything in the machine.
-		return nil
-	}
+	// A folder that cannot be read here cannot be read in the machine either.
+	entries, _ := os.ReadDir(lower)
 	for _, entry := range entries {
 		from, to := filepath.Join(lower, entry.Name()), filepath.Join(upper, entry.Name())
 		switch {
@@ -69,11 +66,12 @@ func seed(lower, upper string, depth int, copyFiles bool) error {
 
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
-	if err != nil || info.Size() > seedFileLimit {
+	readable := err == nil && info.Size() <= seedFileLimit
+	if !readable {
 		return nil
 	}
 	data, err := os.ReadFile(from)
-	if err != nil {
+	if readable = err == nil; !readable {
 		return nil
 	}
 	return os.WriteFile(to, data, info.Mode().Perm())
