@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -13,12 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/secrets"
 )
 
 // countWorkers counts what has to go before the control plane. It matters
@@ -45,47 +44,54 @@ func (o *Observer) countWorkers(ctx context.Context, s *scope.Scope, snap *model
 	return nil
 }
 
-// needed are the Secrets a server can't be made without, with their keys.
-func needed(s *scope.Scope) map[secret.Purpose][]string {
-	pair := []string{secret.TLSCrtDataName, secret.TLSKeyDataName}
-	out := map[secret.Purpose][]string{
-		secret.ClusterCA:  pair,
-		"cca":             pair,
-		"token":           {"value"},
-		secret.Kubeconfig: {secret.KubeconfigDataName},
+// certificates looks whether the Secrets are there that no server can be made
+// without. What is wrong with one is a fact; a failed read is not known.
+func (o *Observer) certificates(ctx context.Context, s *scope.Scope, c *model.Cluster) {
+	var problems []string
+	for _, err := range o.secretErrors(ctx, s) {
+		var content *secrets.ContentError
+		if !errors.As(err, &content) {
+			c.Certificates = model.Unknown[bool](err.Error(), o.Now())
+			return
+		}
+		problems = append(problems, content.Error())
 	}
-	if _, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]; !legacy {
-		out[secret.EtcdCA] = pair
-		out["peer-etcd"] = pair
+	c.Certificates = model.Known(len(problems) == 0, o.Now())
+	c.CertificateProblem = strings.Join(problems, "; ")
+}
+
+func (o *Observer) secretErrors(ctx context.Context, s *scope.Scope) []error {
+	var out []error
+	add := func(err error) {
+		if err != nil {
+			out = append(out, err)
+		}
 	}
+	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
+	for _, purpose := range secrets.Purposes(legacy) {
+		_, err := secrets.LookupCA(ctx, o.Client, s.ClusterKey(), purpose)
+		add(err)
+	}
+	_, err := secrets.LookupToken(ctx, o.Client, s.ClusterKey())
+	add(err)
+	add(o.kubeconfigError(ctx, s))
 	return out
 }
 
-// certificates looks whether the Secrets are there and hold their keys. Their
-// content is not judged here.
-func (o *Observer) certificates(ctx context.Context, s *scope.Scope, c *model.Cluster) {
-	var missing []string
-	for purpose, keys := range needed(s) {
-		key := client.ObjectKey{Namespace: s.Cluster.Namespace, Name: secret.Name(s.Cluster.Name, purpose)}
-		found := &corev1.Secret{}
-		err := o.Client.Get(ctx, key, found)
-		switch {
-		case apierrors.IsNotFound(err):
-			missing = append(missing, fmt.Sprintf("Secret %s does not exist", key))
-			continue
-		case err != nil:
-			c.Certificates = model.Unknown[bool](fmt.Sprintf("read Secret %s: %v", key, err), o.Now())
-			return
-		}
-		for _, k := range keys {
-			if len(found.Data[k]) == 0 {
-				missing = append(missing, fmt.Sprintf("Secret %s has no key %s", key, k))
-			}
-		}
+func (o *Observer) kubeconfigError(ctx context.Context, s *scope.Scope) error {
+	key := client.ObjectKey{Namespace: s.Cluster.Namespace, Name: secrets.Names(s.Cluster.Name).Kubeconfig}
+	found := &corev1.Secret{}
+	err := o.Client.Get(ctx, key, found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return &secrets.ContentError{Secret: key, NotFound: true, Problem: "it does not exist"}
+	case err != nil:
+		return fmt.Errorf("read Secret %s: %w", key, err)
+	case len(found.Data[secrets.ValueKey]) == 0:
+		return &secrets.ContentError{Secret: key, Problem: "key " + secrets.ValueKey + " is missing; delete the Secret, it is made anew"}
+	default:
+		return nil
 	}
-	slices.Sort(missing)
-	c.Certificates = model.Known(len(missing) == 0, o.Now())
-	c.CertificateProblem = strings.Join(missing, "; ")
 }
 
 // mayCreate tells whether a joining server may be made soon. Only then is the

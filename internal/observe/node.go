@@ -10,7 +10,6 @@ import (
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
-	"github.com/drover-project/drover/internal/world/membership"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/workload"
 )
@@ -48,14 +47,14 @@ func nodeFact(w workloadView, name string) model.Fact[model.Node] {
 	if name == "" {
 		return model.Unknown[model.Node]("no Node is known for the Machine yet", w.at)
 	}
-	node, problem := w.node(name)
-	if problem != "" {
-		return model.Unknown[model.Node](problem, w.at)
+	if w.problem != "" {
+		return model.Unknown[model.Node](w.problem, w.at)
 	}
+	node := w.nodes[name]
 	if node == nil {
 		return model.Known(model.Node{}, w.at)
 	}
-	n := model.Node{Exists: true, Ready: readyOf(node, "")}
+	n := model.Node{Exists: true, Ready: readyOf(node)}
 	if c := readyCondition(node); c != nil {
 		n.ReadySince = c.LastTransitionTime.Time
 	}
@@ -82,12 +81,9 @@ func timeIn(node *corev1.Node, annotation string) time.Time {
 	return t
 }
 
-// readyOf is No for a Node that does not exist, and unclear when the Node
-// could not be read or its kubelet does not report.
-func readyOf(node *corev1.Node, problem string) model.Tri {
-	if problem != "" {
-		return model.Unclear
-	}
+// readyOf is No for a Node that does not exist, and unclear when its kubelet
+// does not report.
+func readyOf(node *corev1.Node) model.Tri {
 	if node == nil {
 		return model.No
 	}
@@ -152,49 +148,5 @@ func podsByNode(pods []corev1.Pod) map[string]map[string]*corev1.Pod {
 		}
 		out[node][component] = &pods[i]
 	}
-	return out
-}
-
-// servers are all servers that may run an etcd member: the Machines, and
-// Nodes with a server's label that no Machine stands for.
-func servers(s *scope.Scope, w workloadView) []membership.Server {
-	var out []membership.Server
-	seen := map[string]bool{}
-	for _, name := range s.Names() {
-		m := s.Machines[name]
-		server := membership.Server{Machine: name}
-		for _, a := range m.Status.Addresses {
-			server.Addresses = append(server.Addresses, a.Address)
-		}
-		if node, _ := w.node(m.Status.NodeRef.Name); node != nil {
-			addNode(&server, node)
-		}
-		seen[m.Status.NodeRef.Name] = true
-		out = append(out, server)
-	}
-	for _, name := range sortedKeys(w.servers) {
-		if !seen[name] {
-			server := membership.Server{}
-			addNode(&server, w.servers[name])
-			out = append(out, server)
-		}
-	}
-	return out
-}
-
-func addNode(server *membership.Server, node *corev1.Node) {
-	server.Node = node.Name
-	server.MemberName = node.Annotations[controlplanev1.EtcdNodeNameAnnotation]
-	for _, a := range node.Status.Addresses {
-		server.Addresses = append(server.Addresses, a.Address)
-	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/drover-project/drover/internal/world/connect"
 	"github.com/drover-project/drover/internal/world/membership"
 	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/workload"
 )
 
 // Options is what an Observer needs.
@@ -65,7 +66,7 @@ func (o *Observer) Observe(ctx context.Context, s *scope.Scope) (model.Snapshot,
 	for _, name := range s.Names() {
 		snap.Machines = append(snap.Machines, o.machine(s, s.Machines[name], w))
 	}
-	snap.ControlPlane.Initialized = snap.ControlPlane.Initialized || len(w.servers) > 0
+	snap.ControlPlane.Initialized = snap.ControlPlane.Initialized || w.answered()
 	snap.Etcd = o.etcd(ctx, s, w)
 	if mayCreate(snap) {
 		o.registration(ctx, s, &snap.Cluster)
@@ -77,86 +78,48 @@ func (o *Observer) Observe(ctx context.Context, s *scope.Scope) (model.Snapshot,
 // workloadView is what one look at the workload API server gave.
 type workloadView struct {
 	at time.Time
-	// session is nil when there is no connection.
+	// session is nil when nothing could be read.
 	session *connect.Session
 	// problem says why nodes are not known.
 	problem string
-	// servers are the Nodes with a server's label.
-	servers map[string]*corev1.Node
-	// others are the Nodes of Machines without such a label. A nil Node means
-	// that it does not exist.
-	others map[string]lookup
+	// nodes are the Nodes of servers and of Machines. One that is not in it
+	// does not exist.
+	nodes map[string]*corev1.Node
 	// pods are the static pods by node name and component.
 	pods        map[string]map[string]*corev1.Pod
 	podsProblem string
 }
 
-type lookup struct {
-	node *corev1.Node
-	err  error
-}
-
 func (o *Observer) workload(ctx context.Context, s *scope.Scope) workloadView {
-	w := workloadView{at: o.Now(), others: map[string]lookup{}}
 	session, err := o.Connector.Open(ctx, s)
 	if err != nil {
-		w.problem = err.Error()
-		w.podsProblem = w.problem
-		return w
+		return workloadView{at: o.Now(), problem: err.Error()}
 	}
-	var nodesErr, podsErr error
+	var nodes map[string]*corev1.Node
 	var pods []corev1.Pod
+	var nodesErr, podsErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { w.servers, nodesErr = session.Workload.ServerNodes(ctx) })
+	wg.Go(func() { nodes, nodesErr = session.Workload.Nodes(ctx, s.NodeNames()) })
 	wg.Go(func() { pods, podsErr = session.Workload.ControlPlanePods(ctx) })
 	wg.Wait()
-	w.at = o.Now()
 	if nodesErr != nil {
-		w.problem = nodesErr.Error()
-		w.podsProblem = w.problem
-		return w
+		return workloadView{at: o.Now(), problem: nodesErr.Error()}
 	}
-	w.session = session
-	w.pods = podsByNode(pods)
+	w := workloadView{at: o.Now(), session: session, nodes: nodes, pods: podsByNode(pods)}
 	if podsErr != nil {
 		w.podsProblem = podsErr.Error()
 	}
-	o.lookUpOthers(ctx, s, &w)
 	return w
 }
 
-// lookUpOthers reads the Nodes of Machines that carry no server label, or do
-// not exist.
-func (o *Observer) lookUpOthers(ctx context.Context, s *scope.Scope, w *workloadView) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for _, m := range s.Machines {
-		name := m.Status.NodeRef.Name
-		if _, known := w.servers[name]; known || name == "" {
-			continue
+// answered tells whether a server's API has answered with a server's Node.
+func (w workloadView) answered() bool {
+	for _, node := range w.nodes {
+		if workload.IsServer(node) {
+			return true
 		}
-		wg.Go(func() {
-			node, err := w.session.Workload.Node(ctx, name)
-			mu.Lock()
-			defer mu.Unlock()
-			w.others[name] = lookup{node: node, err: err}
-		})
 	}
-	wg.Wait()
-}
-
-// node returns a Node by name. A nil Node without a problem does not exist.
-func (w workloadView) node(name string) (node *corev1.Node, problem string) {
-	if w.problem != "" {
-		return nil, w.problem
-	}
-	if found, ok := w.servers[name]; ok {
-		return found, ""
-	}
-	if found := w.others[name]; found.err != nil {
-		return nil, found.err.Error()
-	}
-	return w.others[name].node, ""
+	return false
 }
 
 func (o *Observer) etcd(ctx context.Context, s *scope.Scope, w workloadView) model.Etcd {
@@ -173,7 +136,7 @@ func (o *Observer) etcd(ctx context.Context, s *scope.Scope, w workloadView) mod
 	if err != nil {
 		return unknown(err.Error())
 	}
-	read := membership.Read(ctx, members, servers(s, w), o.Now)
+	read := membership.Read(ctx, members, membership.Servers(s.Machines, w.nodes), o.Now)
 	if read.Members.Known {
 		o.complete(s, w, read)
 	}
@@ -187,8 +150,7 @@ func (o *Observer) complete(s *scope.Scope, w workloadView, read membership.Memb
 		m := &read.Members.Value[i]
 		m.NodeReady = model.No
 		if name, ok := read.Node[m.ID]; ok && name != "" {
-			node, problem := w.node(name)
-			m.NodeReady = readyOf(node, problem)
+			m.NodeReady = readyOf(w.nodes[name])
 		}
 		if m.Machine == "" {
 			orphans = append(orphans, m.ID)

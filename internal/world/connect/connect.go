@@ -4,16 +4,13 @@ package connect
 
 import (
 	"context"
-	"fmt"
 	"net"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/drover-project/drover/internal/world/etcd"
 	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/secrets"
 	"github.com/drover-project/drover/internal/world/workload"
 )
 
@@ -49,20 +46,12 @@ func (c *Connector) Open(ctx context.Context, s *scope.Scope) (*Session, error) 
 
 // Etcd returns the access to the members.
 func (s *Session) Etcd(ctx context.Context) (*etcd.Cluster, error) {
-	key := client.ObjectKey{Namespace: s.scope.Cluster.Namespace, Name: secret.Name(s.scope.Cluster.Name, secret.EtcdCA)}
-	found := &corev1.Secret{}
-	if err := s.connector.Secrets.Get(ctx, key, found); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("secret %s does not exist; it holds the etcd authority of the cluster", key)
-		}
-		return nil, fmt.Errorf("read Secret %s: %w", key, err)
-	}
-	authority := etcd.Authority{Certificate: found.Data[secret.TLSCrtDataName], Key: found.Data[secret.TLSKeyDataName]}
-	members, err := s.connector.Members.Cluster(string(s.scope.Cluster.UID), authority, s.dialer())
+	ca, err := secrets.LookupCA(ctx, s.connector.Secrets, s.scope.ClusterKey(), secrets.EtcdCA)
 	if err != nil {
-		return nil, fmt.Errorf("secret %s: %w", key, err)
+		return nil, err
 	}
-	return members, nil
+	authority := etcd.Authority{Certificate: ca.Cert, Key: ca.Key}
+	return s.connector.Members.Cluster(string(s.scope.Cluster.UID), authority, s.dialer())
 }
 
 // dialer goes through the static pod, whose name the kubelet makes of the

@@ -147,5 +147,21 @@ func (s *Scope) Names() []string {
 	return names
 }
 
+// NodeNames are the names of the Nodes that core found for the Machines,
+// sorted.
+func (s *Scope) NodeNames() []string { return NodeNames(s.Machines) }
+
+// NodeNames are the names of the Nodes that core found for Machines, sorted.
+func NodeNames(machines collections.Machines) []string {
+	var names []string
+	for _, m := range machines {
+		if m.Status.NodeRef.IsDefined() {
+			names = append(names, m.Status.NodeRef.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // ClusterKey is the namespace and name of the Cluster.
 func (s *Scope) ClusterKey() client.ObjectKey { return client.ObjectKeyFromObject(s.Cluster) }

@@ -81,21 +81,49 @@ func (c *Cluster) Node(ctx context.Context, name string) (*corev1.Node, error) {
 	return node, nil
 }
 
-// ServerNodes lists the Nodes that RKE2 labels as servers, by name.
-func (c *Cluster) ServerNodes(ctx context.Context) (map[string]*corev1.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
-	defer cancel()
+// Nodes reads the Nodes that RKE2 labels as servers, and those with the given
+// names whatever their labels. A name that is not in the result does not
+// exist.
+func (c *Cluster) Nodes(ctx context.Context, names []string) (map[string]*corev1.Node, error) {
 	out := map[string]*corev1.Node{}
 	for _, label := range []string{controlPlaneRoleLabel, etcdRoleLabel} {
-		list := &corev1.NodeList{}
-		if err := c.client.List(ctx, list, client.HasLabels{label}); err != nil {
-			return nil, fmt.Errorf("list Nodes with label %s: %w", label, err)
+		if err := c.labelled(ctx, label, out); err != nil {
+			return nil, err
 		}
-		for i := range list.Items {
-			out[list.Items[i].Name] = &list.Items[i]
+	}
+	for _, name := range names {
+		if _, known := out[name]; known || name == "" {
+			continue
+		}
+		node, err := c.Node(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if node != nil {
+			out[name] = node
 		}
 	}
 	return out, nil
+}
+
+func (c *Cluster) labelled(ctx context.Context, label string, into map[string]*corev1.Node) error {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	list := &corev1.NodeList{}
+	if err := c.client.List(ctx, list, client.HasLabels{label}); err != nil {
+		return fmt.Errorf("list Nodes with label %s: %w", label, err)
+	}
+	for i := range list.Items {
+		into[list.Items[i].Name] = &list.Items[i]
+	}
+	return nil
+}
+
+// IsServer tells whether RKE2 labels the Node as a server.
+func IsServer(node *corev1.Node) bool {
+	_, controlPlane := node.Labels[controlPlaneRoleLabel]
+	_, etcd := node.Labels[etcdRoleLabel]
+	return controlPlane || etcd
 }
 
 // ControlPlanePods lists the static pods of all servers.
