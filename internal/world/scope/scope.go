@@ -165,3 +165,10 @@ func NodeNames(machines collections.Machines) []string {
 
 // ClusterKey is the namespace and name of the Cluster.
 func (s *Scope) ClusterKey() client.ObjectKey { return client.ObjectKeyFromObject(s.Cluster) }
+
+// ReadInfrastructure reads the infrastructure machine of a Machine past the
+// cache.
+func ReadInfrastructure(ctx context.Context, c client.Client, live client.Reader, m *clusterv1.Machine) External {
+	refs := referenceReader{objects: live, definitions: c}
+	return refs.get(ctx, m.Spec.InfrastructureRef, m.Namespace)
+}

@@ -1,0 +1,135 @@
+package act
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/world/desired"
+	"github.com/drover-project/drover/internal/world/scope"
+)
+
+// restoreHooks puts missing hooks back on.
+func (a *Actor) restoreHooks(ctx context.Context, s *scope.Scope, snap model.Snapshot, act model.RestoreHooks) error {
+	m, err := a.liveMachine(ctx, s, snap, act.Machine)
+	if err != nil {
+		return err
+	}
+	if phaseOf(m).PastHooks() {
+		return refuse("core has passed the hooks of Machine %s", m.Name)
+	}
+	return a.patchMachine(ctx, m, func(annotations map[string]string) {
+		for hook, value := range desired.Hooks() {
+			if act.PreTerminateOnly && hook != controlplanev1.PreTerminateHookCleanupAnnotation {
+				continue
+			}
+			if _, there := annotations[hook]; !there {
+				annotations[hook] = value
+			}
+		}
+	})
+}
+
+// releasePreDrainHook lets core drain the Machine, unless another Machine has
+// got ahead of it.
+func (a *Actor) releasePreDrainHook(ctx context.Context, s *scope.Scope, snap model.Snapshot, act model.ReleasePreDrainHook) error {
+	live, err := a.liveMachines(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(live)) {
+		if name != act.Machine && pastPreDrain(live[name]) {
+			return refuse("Machine %s is already leaving, and one server leaves at a time", name)
+		}
+	}
+	m, err := a.liveMachine(ctx, s, snap, act.Machine)
+	if err != nil {
+		return err
+	}
+	if m.DeletionTimestamp.IsZero() {
+		return refuse("Machine %s is not being deleted", m.Name)
+	}
+	if !has(m, controlplanev1.PreTerminateHookCleanupAnnotation) {
+		return refuse("Machine %s does not carry our pre-terminate hook, nothing would hold it after the drain", m.Name)
+	}
+	return a.patchMachine(ctx, m, func(annotations map[string]string) {
+		delete(annotations, controlplanev1.PreDrainHookLoadBalancerExclusionAnnotation)
+	})
+}
+
+// pastPreDrain tells whether core drains the Machine or is further.
+func pastPreDrain(m *clusterv1.Machine) bool {
+	if m.DeletionTimestamp.IsZero() {
+		return false
+	}
+	switch phaseOf(m) {
+	case model.PhaseNone, model.PhaseWaitingForPreDrain, model.PhaseDeletingWithoutState, model.PhaseInternalError:
+		return !has(m, controlplanev1.PreDrainHookLoadBalancerExclusionAnnotation)
+	default:
+		return true
+	}
+}
+
+// dropHooks takes both hooks off a Machine when everything goes.
+func (a *Actor) dropHooks(ctx context.Context, s *scope.Scope, snap model.Snapshot, act model.DropHooks) error {
+	whole, err := a.wholeIsDeleted(ctx, s)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		return refuse("neither the control plane nor its Cluster is being deleted")
+	}
+	m, err := a.liveMachine(ctx, s, snap, act.Machine)
+	if err != nil {
+		return err
+	}
+	return a.patchMachine(ctx, m, func(annotations map[string]string) {
+		for hook := range desired.Hooks() {
+			delete(annotations, hook)
+		}
+	})
+}
+
+// releasePreTerminateHook lets core destroy the Machine, when etcd itself
+// says that its member is gone. Core up to 1.13 drains once more when the
+// hook is off, which a node without etcd can't do; so the same patch excludes
+// that. Never two patches: core could act in between.
+func (a *Actor) releasePreTerminateHook(ctx context.Context, s *scope.Scope, snap model.Snapshot, act model.ReleasePreTerminateHook) error {
+	m, err := a.drainedMachine(ctx, s, snap, act.Machine)
+	if err != nil {
+		return err
+	}
+	if err := a.memberIsGone(ctx, s, snap, m); err != nil {
+		return err
+	}
+	return a.patchMachine(ctx, m, func(annotations map[string]string) {
+		for hook := range desired.Hooks() {
+			delete(annotations, hook)
+		}
+		annotations[clusterv1.ExcludeNodeDrainingAnnotation] = "true"
+		annotations[clusterv1.ExcludeWaitForNodeVolumeDetachAnnotation] = "true"
+	})
+}
+
+// memberIsGone refuses while etcd lists a member of the Machine, or can't be
+// asked.
+func (a *Actor) memberIsGone(ctx context.Context, s *scope.Scope, snap model.Snapshot, m *clusterv1.Machine) error {
+	if snap.ControlPlane.ExternalDatastore {
+		return nil
+	}
+	if !snap.ControlPlane.Initialized && !m.Status.NodeRef.IsDefined() {
+		return nil
+	}
+	live, err := a.readEtcd(ctx, s)
+	if err != nil {
+		return err
+	}
+	if member, listed := live.memberOf(m.Name); listed {
+		return refuse("etcd still lists member %s of Machine %s", member.Label(), m.Name)
+	}
+	return nil
+}
