@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,8 +31,9 @@ func MountOverlay(target, upper, work string) error {
 // SeedOverlay prepares upper for an overlay on lower in a user namespace, whose
 // root may not write into folders and files owned by others: it repeats the
 // folders of lower down to the given depth, and with copyFiles also regular
-// files and links, so that they belong to the caller. What cannot be read is
-// left out. Outside a user namespace nothing is needed and nothing is done.
+// files, so that they belong to the caller. A file that cannot be read (such as
+// /etc/shadow or a lock) becomes an empty one. Outside a user namespace nothing
+// is needed and nothing is done.
 func SeedOverlay(lower, upper string, depth int, copyFiles bool) error {
 	if !InUserNamespace() {
 		return nil
@@ -66,13 +68,18 @@ func seed(lower, upper string, depth int, copyFiles bool) error {
 
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
-	readable := err == nil && info.Size() <= seedFileLimit
-	if !readable {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it vanished meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	if info.Size() > seedFileLimit {
 		return nil
 	}
 	data, err := os.ReadFile(from)
-	if readable = err == nil; !readable {
-		return nil
+	if err != nil && !errors.Is(err, os.ErrPermission) {
+		return err
 	}
 	return os.WriteFile(to, data, info.Mode().Perm())
 }
