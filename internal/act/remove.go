@@ -34,7 +34,7 @@ func (a *Actor) removeMember(ctx context.Context, s *scope.Scope, snap model.Sna
 	if member.Machine != act.Machine {
 		return refuse("etcd member %s belongs to Machine %q, not %q", member.Label(), member.Machine, act.Machine)
 	}
-	if err := a.groundHolds(ctx, s, act, live, member); err != nil {
+	if err := a.groundHolds(ctx, act, live, member); err != nil {
 		return err
 	}
 	if v := quorum.AfterRemoval(live.members, act.Member); !v.OK {
@@ -49,7 +49,7 @@ func (a *Actor) removeMember(ctx context.Context, s *scope.Scope, snap model.Sna
 
 // groundHolds checks what makes the removal right, beyond what drainedMachine
 // has checked.
-func (a *Actor) groundHolds(ctx context.Context, s *scope.Scope, act model.RemoveMember, live *liveEtcd, member model.Member) error {
+func (a *Actor) groundHolds(ctx context.Context, act model.RemoveMember, live *liveEtcd, member model.Member) error {
 	answers := member.Answers.Known && member.Answers.Value
 	switch act.Ground {
 	case model.Drained:
@@ -65,7 +65,7 @@ func (a *Actor) groundHolds(ctx context.Context, s *scope.Scope, act model.Remov
 		if !ok {
 			return refuse("Machine %s is gone", act.Machine)
 		}
-		return a.hostIsDead(ctx, s, m, live.nodes[m.Status.NodeRef.Name])
+		return a.hostIsDead(ctx, m, live.nodes[m.Status.NodeRef.Name])
 	case model.NoMachine:
 		if answers {
 			return refuse("etcd member %s answers, somebody runs it", member.Label())
@@ -86,7 +86,7 @@ const deadAfter = 30 * time.Second
 // hostIsDead refuses unless the host's end is proven: its infrastructure
 // machine does not exist any more, or its Machine is being deleted and its
 // Node is gone or has not been Ready for a while.
-func (a *Actor) hostIsDead(ctx context.Context, s *scope.Scope, m *clusterv1.Machine, node *corev1.Node) error {
+func (a *Actor) hostIsDead(ctx context.Context, m *clusterv1.Machine, node *corev1.Node) error {
 	infra := scope.ReadInfrastructure(ctx, a.Client, a.Live, m)
 	if infra.Missing {
 		return nil
@@ -141,4 +141,3 @@ func removeAndConfirm(ctx context.Context, access *etcd.Cluster, voter string, m
 	}
 	return nil
 }
-
