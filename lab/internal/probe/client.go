@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -48,7 +49,10 @@ func newDialer(config *rest.Config) (dialer, error) {
 	return dialer{kube: kube, close: closer(httpClient)}, nil
 }
 
-func closer(c *http.Client) func() { return c.CloseIdleConnections }
+// closer unwraps client-go's layers of transports, which http.Client.CloseIdleConnections does not see through.
+func closer(c *http.Client) func() {
+	return func() { utilnet.CloseIdleConnectionsFor(c.Transport) }
+}
 
 // loop calls ask every clientPeriod until ctx ends and notes the answers.
 func loop(ctx context.Context, name string, log *timeline.Log, answers *Answers, drop func(), ask func(context.Context) error) {
