@@ -2,8 +2,10 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,13 +124,17 @@ func key(n int) string { return fmt.Sprintf("w%06d", n) }
 
 func (w *Writer) write(ctx context.Context, n int) error {
 	maps := w.kube.CoreV1().ConfigMaps(clientNamespace)
-	patch := fmt.Appendf(nil, `{"data":{%q:%q}}`, key(n), fmt.Sprint(n))
-	_, err := maps.Patch(ctx, w.object(n), types.MergePatchType, patch, metav1.PatchOptions{})
+	data := map[string]string{key(n): strconv.Itoa(n)}
+	patch, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return fmt.Errorf("render write %d: %w", n, err)
+	}
+	_, err = maps.Patch(ctx, w.object(n), types.MergePatchType, patch, metav1.PatchOptions{})
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	_, err = maps.Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: w.object(n)}, Data: map[string]string{key(n): fmt.Sprint(n)},
+		ObjectMeta: metav1.ObjectMeta{Name: w.object(n)}, Data: data,
 	}, metav1.CreateOptions{})
 	return err
 }
@@ -154,7 +160,7 @@ func (w *Writer) Lost(ctx context.Context) (lost []int, acknowledged int, err er
 				held[name] = cm.Data
 			}
 		}
-		if held[name][key(n)] != fmt.Sprint(n) {
+		if held[name][key(n)] != strconv.Itoa(n) {
 			lost = append(lost, n)
 		}
 	}

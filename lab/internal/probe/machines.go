@@ -18,7 +18,8 @@ import (
 
 // Machines follows the Machines of one cluster and its control plane object in the management cluster.
 type Machines struct {
-	log *timeline.Log
+	log     *timeline.Log
+	cluster string
 
 	mu    sync.Mutex
 	known map[string]*clusterv1.Machine
@@ -29,9 +30,9 @@ type Machines struct {
 var hookPrefixes = []string{clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix}
 
 // FollowMachines starts following the machines of a cluster until ctx ends. controlPlane is the kind of its control
-// plane object.
+// plane object, which has the name of the cluster.
 func FollowMachines(ctx context.Context, c client.WithWatch, cluster client.ObjectKey, controlPlane schema.GroupVersionKind, log *timeline.Log) *Machines {
-	m := &Machines{log: log, known: map[string]*clusterv1.Machine{}, state: map[string]string{}}
+	m := &Machines{log: log, cluster: cluster.Name, known: map[string]*clusterv1.Machine{}, state: map[string]string{}}
 	opts := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}}
 	go follow(ctx, c, &clusterv1.MachineList{}, opts, m.machine)
 	planes := &unstructured.UnstructuredList{}
@@ -139,7 +140,7 @@ func deletingStep(m *clusterv1.Machine) step {
 // plane notes changes of the control plane's conditions.
 func (m *Machines) plane(s seen) {
 	obj, ok := s.object.(*unstructured.Unstructured)
-	if !ok || s.gone {
+	if !ok || s.gone || obj.GetName() != m.cluster {
 		return
 	}
 	list, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")

@@ -39,6 +39,9 @@ type Cluster struct {
 	Etcd     *probe.Etcd
 	Members  *probe.Membership
 	Removals *probe.Removals
+
+	// stop ends the probes.
+	stop context.CancelFunc
 }
 
 func (s Spec) key() client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: s.Name} }
@@ -47,35 +50,44 @@ func (s Spec) key() client.ObjectKey { return client.ObjectKey{Namespace: namesp
 func (r *Run) Create(ctx context.Context, s Spec, limit time.Duration) (*Cluster, error) {
 	r.Note("creating cluster %s: servers %d, workers %d, %s", s.Name, s.Servers, s.Workers, s.Version)
 	r.follow(ctx)
+	ctx, stop := context.WithCancel(ctx)
 	for _, o := range s.Objects() {
 		if err := r.Management.Create(ctx, o); err != nil {
+			stop()
 			return nil, fmt.Errorf("create %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), err)
 		}
 	}
-	c := &Cluster{r: r, Spec: s}
+	c := &Cluster{r: r, Spec: s, stop: stop}
+	if err := c.come(ctx, limit); err != nil {
+		stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// come starts the probes as the cluster comes up, and waits until it is complete.
+func (c *Cluster) come(ctx context.Context, limit time.Duration) error {
+	r, s := c.r, c.Spec
 	c.Machines = probe.FollowMachines(ctx, r.Management, s.key(), controlPlaneKind, r.Log)
 	deadline := time.Now().Add(limit)
 	if err := r.WaitFor(ctx, "the kubeconfig of "+s.Name, limit, c.connect); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.WaitFor(ctx, "an API server of "+s.Name, time.Until(deadline), func(ctx context.Context) (bool, string, error) {
 		return true, "", c.Workload.Get(ctx, client.ObjectKey{Name: "kube-system"}, &corev1.Namespace{})
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	tlsConfig, err := probe.EtcdTLS(ctx, r.Management, s.key())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.Etcd = probe.NewEtcd(r.Lab.DialContext, tlsConfig)
 	context.AfterFunc(ctx, c.Etcd.Close)
 	c.Members = probe.FollowMembers(ctx, c.Etcd, c.Machines.Addresses, r.Log)
 	c.Removals = probe.FollowRemovals(ctx, r.Lab.DialContext, c.Machines.Addresses, r.Log)
 	probe.FollowWorkload(ctx, c.Workload, namespace, slowLabels, r.Log)
-	if err := c.WaitComplete(ctx, s.Servers, s.Version, time.Until(deadline)); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c.WaitComplete(ctx, s.Servers, s.Version, time.Until(deadline))
 }
 
 // connect reads the kubeconfig that the control plane provider publishes.

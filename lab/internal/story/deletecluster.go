@@ -78,6 +78,7 @@ func (c *Cluster) deleteAll(ctx context.Context, when string) error {
 	if err := c.r.Management.Delete(ctx, cluster); err != nil {
 		return fmt.Errorf("delete cluster %s: %w", c.Spec.Name, err)
 	}
+	defer c.stop()
 	var left []string
 	err := c.r.WaitFor(ctx, "everything of "+c.Spec.Name+" to go", 5*time.Minute, func(ctx context.Context) (bool, string, error) {
 		var err error
@@ -108,10 +109,7 @@ func (c *Cluster) leftovers(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	for _, s := range secrets.Items {
-		// Deleted objects' Secrets go by garbage collection, which needs a controller manager in the management cluster.
-		if len(s.OwnerReferences) == 0 {
-			out = append(out, "Secret "+s.Name+" without an owner")
-		}
+		out = append(out, "Secret "+s.Name)
 	}
 	return out, nil
 }
