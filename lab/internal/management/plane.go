@@ -1,0 +1,172 @@
+// Package management runs a lab's management cluster: etcd, an API server, the
+// garbage collector, and the providers' processes. It must run inside a
+// sandbox whose bridge has the address Address.
+package management
+
+import (
+	"context"
+	"crypto/x509/pkix"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/drover-project/drover/lab/internal/provider"
+	"github.com/drover-project/drover/lab/internal/runfolder"
+)
+
+const (
+	// Address is where the management cluster and its webhooks are reached.
+	Address = "10.77.0.1"
+	// Port is the port of the management cluster's API server.
+	Port = 6443
+
+	etcdURL = "http://127.0.0.1:2379"
+	// stepTimeout bounds each step of the start; on an idle computer one takes a few seconds.
+	stepTimeout = 3 * time.Minute
+)
+
+// Config says what a management cluster consists of.
+type Config struct {
+	Folder runfolder.Folder
+	// Bin is the folder of the lab's binaries.
+	Bin string
+	// Providers are what runs on the cluster, Cluster API's core first.
+	Providers []*provider.Provider
+}
+
+// Plane is a running management cluster.
+type Plane struct {
+	config    Config
+	authority *authority
+	admin     pair
+	rest      *rest.Config
+}
+
+// Start starts etcd and the API server and returns once the API answers. All
+// processes end with ctx.
+func Start(ctx context.Context, config Config) (*Plane, error) {
+	p := &Plane{config: config}
+	if err := p.writeFiles(); err != nil {
+		return nil, err
+	}
+	stepCtx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	etcd, server := p.etcd(), p.apiServer()
+	go etcd.keep(ctx)
+	if err := etcd.waitReady(stepCtx, httpOK(etcdURL+"/readyz")); err != nil {
+		return nil, err
+	}
+	go server.keep(ctx)
+	if err := server.waitReady(stepCtx, p.apiReady()); err != nil {
+		return nil, err
+	}
+	// Nobody waits for it: it only cleans up behind deleted owners and namespaces.
+	go p.garbageCollector().keep(ctx)
+	return p, nil
+}
+
+// REST returns an administrator's access to the cluster.
+func (p *Plane) REST() *rest.Config { return rest.CopyConfig(p.rest) }
+
+func (p *Plane) dir(name string) string { return filepath.Join(p.config.Folder.Management(), name) }
+
+func (p *Plane) writeFiles() (err error) {
+	if p.authority, err = newAuthority(); err != nil {
+		return err
+	}
+	if p.admin, err = p.authority.issue(pkix.Name{CommonName: "lab-admin", Organization: []string{"system:masters"}}); err != nil {
+		return err
+	}
+	serving, err := p.servingPair("kube-apiserver")
+	if err != nil {
+		return err
+	}
+	if err := serving.write(p.dir("kube-apiserver")); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.caFile(), p.authority.pem(), 0o600); err != nil {
+		return fmt.Errorf("write CA certificate: %w", err)
+	}
+	return p.writeKubeconfig()
+}
+
+func (p *Plane) caFile() string { return p.dir("ca.crt") }
+
+func (p *Plane) servingPair(name string) (pair, error) {
+	return p.authority.issue(pkix.Name{CommonName: name}, net.ParseIP(Address), net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1))
+}
+
+func (p *Plane) writeKubeconfig() error {
+	const name = "lab"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{
+		Server:                   fmt.Sprintf("https://%s:%d", Address, Port),
+		CertificateAuthorityData: p.authority.pem(),
+	}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: p.admin.cert, ClientKeyData: p.admin.key}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	if err := os.WriteFile(p.config.Folder.Kubeconfig(), data, 0o600); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	if p.rest, err = clientcmd.RESTConfigFromKubeConfig(data); err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	// The lab's own controllers shall not be slowed down by client-side limits.
+	p.rest.QPS, p.rest.Burst = 200, 400
+	return nil
+}
+
+func (p *Plane) kube(name string, args ...string) *program {
+	argv := append([]string{filepath.Join(p.config.Bin, "kube"), name}, args...)
+	return newProgram(name, p.config.Folder.Log(name), []string{"GOGC=50"}, argv...)
+}
+
+func (p *Plane) etcd() *program {
+	return p.kube("etcd",
+		"--name=management", "--data-dir="+p.dir("etcd"),
+		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
+		"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
+		"--initial-cluster=management=http://127.0.0.1:2380",
+		// The data are gone with the lab, so nothing has to outlive a power failure.
+		"--unsafe-no-fsync", "--log-level=warn")
+}
+
+func (p *Plane) apiServer() *program {
+	certs := p.dir("kube-apiserver")
+	cert, key := filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key")
+	return p.kube("kube-apiserver",
+		"--etcd-servers="+etcdURL,
+		"--advertise-address="+Address, "--bind-address=0.0.0.0", fmt.Sprintf("--secure-port=%d", Port),
+		"--tls-cert-file="+cert, "--tls-private-key-file="+key, "--client-ca-file="+p.caFile(),
+		"--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
+		"--service-account-issuer=https://lab.invalid", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
+		// There is no controller that would make service accounts' default objects.
+		"--disable-admission-plugins=ServiceAccount",
+		"--profiling=false")
+}
+
+func (p *Plane) garbageCollector() *program {
+	return p.kube("kube-controller-manager",
+		"--kubeconfig="+p.config.Folder.Kubeconfig(),
+		"--controllers=garbage-collector-controller,namespace-controller",
+		"--leader-elect=false", "--bind-address=127.0.0.1", "--flex-volume-plugin-dir="+p.dir("flex"))
+}
+
+func (p *Plane) apiReady() func(context.Context) error {
+	client, err := rest.HTTPClientFor(p.rest)
+	if err != nil {
+		return func(context.Context) error { return err }
+	}
+	return getOK(client, p.rest.Host+"/readyz")
+}
