@@ -1,0 +1,170 @@
+package bootstrap
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/render"
+	"github.com/drover-project/drover/internal/version"
+	"github.com/drover-project/drover/internal/world/secrets"
+)
+
+// generate makes the bootstrap data of a machine that has none. The error is a *wait when that is not possible yet.
+func (r *Reconciler) generate(ctx context.Context, t *target) error {
+	controlPlane, err := r.controlPlane(ctx, t)
+	if err != nil {
+		return err
+	}
+	in, err := r.input(ctx, t, controlPlane)
+	if err != nil {
+		return err
+	}
+	out, err := render.Bootstrap(in)
+	if err != nil {
+		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%v", err)
+	}
+	if in.Role == render.FirstServer {
+		// The lock comes last: a machine whose data cannot be made must not keep others from starting the cluster.
+		if err := r.lock(ctx, t); err != nil {
+			return err
+		}
+	} else if err := r.unlock(ctx, t.clusterKey()); err != nil {
+		return err
+	}
+	if err := r.saveData(ctx, t, &out); err != nil {
+		return err
+	}
+	t.setDataSecret(t.config.Name)
+	ctrl.LoggerFrom(ctx).Info("Made the bootstrap data", "role", in.Role.String(), "version", in.Version.String())
+	r.Recorder.Eventf(t.config, t.machine, corev1.EventTypeNormal, "BootstrapDataCreated", "Create",
+		"made the bootstrap data of Machine %s as %s of %s", t.machine.Name, in.Role, in.Version)
+	for _, warning := range out.Warnings {
+		r.Recorder.Eventf(t.config, nil, corev1.EventTypeWarning, "SettingWithoutEffect", "Create", "%s", warning)
+	}
+	return nil
+}
+
+// input gathers what the bootstrap data depend on.
+func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *controlplanev1.RKE2ControlPlane) (render.Input, error) {
+	in := render.Input{Config: t.config.Spec, Cluster: clusterSettings(t, controlPlane)}
+	var err error
+	if in.Version, err = version.Parse(t.machine.Spec.Version); err != nil {
+		return in, waitFor(bootstrapv1.DataSecretNotAvailableReason, "Machine %s: spec.version: %v%s",
+			t.machine.Name, err, versionOwner(t, controlPlane))
+	}
+	if in.Server, err = serverConfig(t, controlPlane); err != nil {
+		return in, err
+	}
+	if in.Role, err = role(t); err != nil {
+		return in, err
+	}
+	if in.Role == render.FirstServer {
+		in.CAs, err = r.certificates(ctx, t)
+	} else {
+		in.JoinAddress, err = joinAddress(t, controlPlane)
+	}
+	if err != nil {
+		return in, err
+	}
+	if in.Token, err = secrets.LookupToken(ctx, r.APIReader, t.clusterKey()); err != nil {
+		return in, missing(err)
+	}
+	t.secretsFound = true
+	resolver := resolver{reader: r.APIReader, namespace: t.config.Namespace, crossNamespace: r.CrossNamespaceReferences}
+	in.Contents, err = resolver.contents(ctx, &in, controlPlane)
+	return in, err
+}
+
+// versionOwner says where the version of a server's Machine comes from, so that the right object gets mended.
+func versionOwner(t *target, controlPlane *controlplanev1.RKE2ControlPlane) string {
+	if !t.isServer() {
+		return ""
+	}
+	return fmt.Sprintf("; it comes from spec.version of RKE2ControlPlane %s", controlPlane.Name)
+}
+
+// serverConfig returns the settings of the servers. For a server they are those its Machine was made with, which is
+// what the Machine is compared with later: the control plane's may have changed since.
+func serverConfig(t *target, controlPlane *controlplanev1.RKE2ControlPlane) (controlplanev1.RKE2ServerConfig, error) {
+	text, ok := t.machine.Annotations[controlplanev1.ServerConfigurationAnnotation]
+	if !t.isServer() || !ok {
+		return controlPlane.Spec.ServerConfig, nil
+	}
+	var config controlplanev1.RKE2ServerConfig
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return config, waitFor(bootstrapv1.DataSecretNotAvailableReason,
+			"Machine %s: the annotation %s is not the JSON of a serverConfig; delete the Machine to have it made anew",
+			t.machine.Name, controlplanev1.ServerConfigurationAnnotation)
+	}
+	return config, nil
+}
+
+// clusterSettings takes from the Cluster what all servers have to know.
+func clusterSettings(t *target, controlPlane *controlplanev1.RKE2ControlPlane) render.Cluster {
+	network := t.cluster.Spec.ClusterNetwork
+	settings := render.Cluster{
+		EndpointHost: t.cluster.Spec.ControlPlaneEndpoint.Host,
+		PodCIDRs:     network.Pods.CIDRBlocks,
+		ServiceCIDRs: network.Services.CIDRBlocks,
+	}
+	if controlPlane.Spec.RegistrationMethodOrDefault() == controlplanev1.RegistrationAddress {
+		settings.RegistrationHost = controlPlane.Spec.RegistrationAddress
+	}
+	// All servers have to agree on the domain, and servers another provider made do not have the Cluster's.
+	if controlPlane.Annotations[controlplanev1.FirstServerByAnnotation] == controlplanev1.FirstServerByDrover {
+		settings.Domain = network.ServiceDomain
+	}
+	return settings
+}
+
+// role decides what the machine becomes.
+func role(t *target) (render.Role, error) {
+	switch {
+	case !initialized(t.cluster) && t.isServer():
+		return render.FirstServer, nil
+	case !initialized(t.cluster):
+		return 0, waitFor(bootstrapv1.WaitingForControlPlaneInitializedReason,
+			"waiting for the first server of Cluster %s to come up (ControlPlaneInitialized)", t.cluster.Name)
+	case t.isServer():
+		return render.JoiningServer, nil
+	default:
+		return render.Worker, nil
+	}
+}
+
+// certificates reads the certificate authorities the first server is given.
+func (r *Reconciler) certificates(ctx context.Context, t *target) (*render.CAs, error) {
+	var cas render.CAs
+	for purpose, pair := range map[secrets.Purpose]*render.KeyPair{
+		secrets.ServerCA: &cas.Server, secrets.ClientCA: &cas.Client,
+		secrets.EtcdCA: &cas.EtcdServer, secrets.EtcdPeerCA: &cas.EtcdPeer,
+	} {
+		found, err := secrets.LookupCA(ctx, r.APIReader, t.clusterKey(), purpose)
+		if err != nil {
+			return nil, missing(err)
+		}
+		*pair = render.KeyPair{Cert: found.Cert, Key: found.Key}
+	}
+	return &cas, nil
+}
+
+// missing turns the report about a Secret of the cluster into a wait. They are watched.
+func missing(err error) error {
+	var content *secrets.ContentError
+	if !errors.As(err, &content) {
+		return err
+	}
+	w := waitFor(bootstrapv1.DataSecretNotAvailableReason, "waiting for the cluster's Secrets: %v", content)
+	if !content.NotFound {
+		w.message = content.Error()
+	}
+	w.certificates = true
+	return w
+}

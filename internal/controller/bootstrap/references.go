@@ -1,0 +1,222 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/render"
+)
+
+// resolver reads the Secrets and ConfigMaps a config refers to. Each problem is a wait that names the field.
+type resolver struct {
+	reader client.Reader
+	// namespace is where a reference without one leads.
+	namespace      string
+	crossNamespace bool
+}
+
+// contents reads everything the settings in refer to and the machine needs.
+func (v *resolver) contents(ctx context.Context, in *render.Input, controlPlane *controlplanev1.RKE2ControlPlane) (render.Contents, error) {
+	var out render.Contents
+	for _, read := range []func(context.Context, *render.Input, *render.Contents) error{
+		v.files, v.agent, v.registries, v.shared,
+	} {
+		if err := read(ctx, in, &out); err != nil {
+			return out, err
+		}
+	}
+	if in.Role == render.Worker {
+		return out, nil
+	}
+	if err := v.server(ctx, in, &out); err != nil {
+		return out, err
+	}
+	if ref := controlPlane.Spec.ManifestsConfigMapReference; ref.Name != "" {
+		data, err := v.configMap(ctx, "manifestsConfigMapReference", ref.Namespace, ref.Name)
+		if err != nil {
+			return out, err
+		}
+		out.Manifests = data
+	}
+	return out, nil
+}
+
+func (v *resolver) files(ctx context.Context, in *render.Input, out *render.Contents) error {
+	out.Files = map[int][]byte{}
+	for i := range in.Config.Files {
+		source := in.Config.Files[i].ContentFrom
+		if source == nil {
+			continue
+		}
+		field := fmt.Sprintf("files[%d].contentFrom (%s)", i, in.Config.Files[i].Path)
+		read, ref := v.secret, source.Secret
+		if ref == nil {
+			read, ref = v.configMap, source.ConfigMap
+		}
+		if ref == nil {
+			return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: set secret or configMap", field)
+		}
+		data, err := read(ctx, field, ref.Namespace, ref.Name)
+		if err != nil {
+			return err
+		}
+		if out.Files[i], err = value(field, ref.Name, data, ref.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *resolver) agent(ctx context.Context, in *render.Input, out *render.Contents) error {
+	agent := &in.Config.AgentConfig
+	var err error
+	if out.ResolvConf, err = v.one(ctx, v.configMap, "agentConfig.resolvConf", agent.ResolvConf, "resolv.conf"); err != nil {
+		return err
+	}
+	const field = "agentConfig.imageCredentialProviderConfigMap"
+	ref := agent.ImageCredentialProviderConfigMap
+	if out.CredentialProviderConfig, err = v.one(ctx, v.configMap, field, ref, "credential-config.yaml"); err != nil {
+		return err
+	}
+	binaries, err := v.one(ctx, v.configMap, field, ref, "credential-provider-binaries")
+	out.CredentialProviderBinaries = string(binaries)
+	return err
+}
+
+func (v *resolver) shared(ctx context.Context, in *render.Input, out *render.Contents) (err error) {
+	out.CloudProviderConfig, err = v.one(ctx, v.configMap, "serverConfig.cloudProviderConfigMap",
+		in.Server.CloudProviderConfigMap, "cloud-config")
+	return err
+}
+
+func (v *resolver) server(ctx context.Context, in *render.Input, out *render.Contents) error {
+	var err error
+	out.AuditPolicy, err = v.one(ctx, v.secret, "serverConfig.auditPolicySecret", in.Server.AuditPolicySecret, "audit-policy.yaml")
+	if err != nil {
+		return err
+	}
+	ref := in.Server.ExternalDatastoreSecret
+	if ref == nil {
+		return nil
+	}
+	const field = "serverConfig.externalDatastoreSecret"
+	data, err := v.secret(ctx, field, ref.Namespace, ref.Name)
+	if err != nil {
+		return err
+	}
+	endpoint, err := value(field, ref.Name, data, "endpoint")
+	if err != nil {
+		return err
+	}
+	out.Datastore = &render.Datastore{
+		Endpoint: string(endpoint), CA: data["ca.pem"], Cert: data["cert.pem"], Key: data["key.pem"],
+	}
+	if (len(out.Datastore.Cert) == 0) != (len(out.Datastore.Key) == 0) {
+		return waitFor(bootstrapv1.DataSecretNotAvailableReason,
+			"%s: Secret %s has only one of cert.pem and key.pem; give both or none", field, ref.Name).again(referenceRetry)
+	}
+	return nil
+}
+
+func (v *resolver) registries(ctx context.Context, in *render.Input, out *render.Contents) error {
+	out.Registries = map[string]render.RegistrySecrets{}
+	for name, config := range in.Config.PrivateRegistriesConfig.Configs {
+		field := fmt.Sprintf("privateRegistriesConfig.configs[%s]", name)
+		var registry render.RegistrySecrets
+		if ref := config.AuthSecret; ref.Name != "" {
+			data, err := v.secret(ctx, field+".authSecret", ref.Namespace, ref.Name)
+			if err != nil {
+				return err
+			}
+			registry.Username, registry.Password = string(data["username"]), string(data["password"])
+			registry.IdentityToken = string(data["identity-token"])
+			if registry.IdentityToken == "" && (registry.Username == "" || registry.Password == "") {
+				return waitFor(bootstrapv1.DataSecretNotAvailableReason,
+					"%s.authSecret: Secret %s needs the keys username and password, or identity-token", field, ref.Name).
+					again(referenceRetry)
+			}
+		}
+		if ref := config.TLS.TLSConfigSecret; ref.Name != "" {
+			data, err := v.secret(ctx, field+".tls.tlsConfigSecret", ref.Namespace, ref.Name)
+			if err != nil {
+				return err
+			}
+			registry.CA, registry.Cert, registry.Key = data["ca.crt"], data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]
+		}
+		out.Registries[name] = registry
+	}
+	return nil
+}
+
+// readFunc reads all values of one object.
+type readFunc func(ctx context.Context, field, namespace, name string) (map[string][]byte, error)
+
+// one reads one value an optional reference leads to.
+func (v *resolver) one(ctx context.Context, read readFunc, field string, ref *corev1.ObjectReference, key string) ([]byte, error) {
+	if ref == nil {
+		return nil, nil
+	}
+	data, err := read(ctx, field, ref.Namespace, ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	return value(field, ref.Name, data, key)
+}
+
+func value(field, name string, data map[string][]byte, key string) ([]byte, error) {
+	if len(data[key]) == 0 {
+		return nil, waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: %s has no value under the key %q", field, name, key).
+			again(referenceRetry)
+	}
+	return data[key], nil
+}
+
+func (v *resolver) secret(ctx context.Context, field, namespace, name string) (map[string][]byte, error) {
+	secret := &corev1.Secret{}
+	if err := v.get(ctx, field, "Secret", namespace, name, secret); err != nil {
+		return nil, err
+	}
+	return secret.Data, nil
+}
+
+func (v *resolver) configMap(ctx context.Context, field, namespace, name string) (map[string][]byte, error) {
+	configMap := &corev1.ConfigMap{}
+	if err := v.get(ctx, field, "ConfigMap", namespace, name, configMap); err != nil {
+		return nil, err
+	}
+	data := map[string][]byte{}
+	for key, text := range configMap.Data {
+		data[key] = []byte(text)
+	}
+	for key, content := range configMap.BinaryData {
+		data[key] = content
+	}
+	return data, nil
+}
+
+func (v *resolver) get(ctx context.Context, field, kind, namespace, name string, obj client.Object) error {
+	if namespace == "" {
+		namespace = v.namespace
+	}
+	if namespace != v.namespace && !v.crossNamespace {
+		return waitFor(bootstrapv1.DataSecretNotAvailableReason,
+			"%s: %s %s/%s is in another namespace, which is not allowed; copy it to namespace %s",
+			field, kind, namespace, name, v.namespace)
+	}
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	err := v.reader.Get(ctx, key, obj)
+	if apierrors.IsNotFound(err) {
+		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: %s %s does not exist", field, kind, key).
+			again(referenceRetry)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: get %s %s: %w", field, kind, key, err)
+	}
+	return nil
+}
