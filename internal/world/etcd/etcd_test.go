@@ -6,21 +6,19 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 
 	"github.com/drover-project/drover/internal/world/etcd"
+	"github.com/drover-project/drover/internal/world/etcd/etcdtest"
 )
 
 func TestThreeMembers(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 3)
-	access := c.access(etcd.NewPool(time.Now))
+	c := etcdtest.Start(t, 3)
+	access := c.Access(etcd.NewPool(time.Now))
 	ctx := t.Context()
-	leader, follower, leaderID, followerID := c.leader(access)
+	leader, follower, leaderID, followerID := c.Leader(access)
 
-	members, err := access.Members(ctx, follower.node())
+	members, err := access.Members(ctx, follower.Node())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(members).To(HaveLen(3))
 	for _, m := range members {
@@ -29,29 +27,29 @@ func TestThreeMembers(t *testing.T) {
 		g.Expect(m.PeerURLs).To(HaveLen(1))
 	}
 
-	alarms, err := access.Alarms(ctx, follower.node())
+	alarms, err := access.Alarms(ctx, follower.Node())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(alarms).To(BeEmpty())
 
 	t.Log("the leader can't be moved by a follower, nor to a stranger")
-	g.Expect(access.MoveLeader(ctx, follower.node(), followerID)).To(MatchError(etcd.ErrNotLeader))
-	g.Expect(access.MoveLeader(ctx, leader.node(), 0xbad)).To(MatchError(etcd.ErrBadTransferee))
+	g.Expect(access.MoveLeader(ctx, follower.Node(), followerID)).To(MatchError(etcd.ErrNotLeader))
+	g.Expect(access.MoveLeader(ctx, leader.Node(), 0xbad)).To(MatchError(etcd.ErrBadTransferee))
 
 	t.Log("the leader hands over")
-	g.Expect(access.MoveLeader(ctx, leader.node(), followerID)).To(Succeed())
-	status, err := access.Status(ctx, follower.node())
+	g.Expect(access.MoveLeader(ctx, leader.Node(), followerID)).To(Succeed())
+	status, err := access.Status(ctx, follower.Node())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(status.Leader).To(Equal(followerID))
 
 	t.Log("the former leader is removed, twice with the same result")
-	removeWhenSettled(g, access, follower.node(), leaderID)
-	g.Expect(access.Remove(ctx, follower.node(), leaderID)).To(Succeed())
-	members, err = access.Members(ctx, follower.node())
+	removeWhenSettled(g, access, follower.Node(), leaderID)
+	g.Expect(access.Remove(ctx, follower.Node(), leaderID)).To(Succeed())
+	members, err = access.Members(ctx, follower.Node())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(members).To(HaveLen(2))
 
 	t.Log("connections were kept: one dial for each node")
-	g.Expect(c.dialled(follower.node())).To(BeNumerically("<=", 2))
+	g.Expect(c.Dialled(follower.Node())).To(BeNumerically("<=", 2))
 }
 
 // removeWhenSettled removes a member as soon as etcd allows it: it wants all
@@ -62,8 +60,8 @@ func removeWhenSettled(g Gomega, access *etcd.Cluster, node string, id uint64) {
 
 func TestLastVoterIsNotRemoved(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 1)
-	access := c.access(etcd.NewPool(time.Now))
+	c := etcdtest.Start(t, 1)
+	access := c.Access(etcd.NewPool(time.Now))
 	status, err := access.Status(t.Context(), "n0")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(access.Remove(t.Context(), "n0", status.ID)).To(MatchError(etcd.ErrNotEnoughStarted))
@@ -73,79 +71,72 @@ func TestLastVoterIsNotRemoved(t *testing.T) {
 
 func TestDeadMember(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 3)
-	access := c.access(etcd.NewPool(time.Now))
-	leader, follower, _, followerID := c.leader(access)
-	c.kill(follower)
+	c := etcdtest.Start(t, 3)
+	access := c.Access(etcd.NewPool(time.Now))
+	leader, follower, _, followerID := c.Leader(access)
+	c.Kill(follower)
 
-	_, err := access.Status(t.Context(), follower.node())
+	_, err := access.Status(t.Context(), follower.Node())
 	g.Expect(err).To(MatchError(etcd.ErrUnreachable))
-	g.Expect(err).To(MatchError(ContainSubstring("etcd on node " + follower.node())))
+	g.Expect(err).To(MatchError(ContainSubstring("etcd on node " + follower.Node())))
 
 	t.Log("a healthy one must not go now")
-	var healthy *realMember
-	for _, m := range c.members {
+	var healthy *etcdtest.Member
+	for _, m := range c.Members {
 		if m != leader && m != follower {
 			healthy = m
 		}
 	}
-	status, err := access.Status(t.Context(), healthy.node())
+	status, err := access.Status(t.Context(), healthy.Node())
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(access.Remove(t.Context(), leader.node(), status.ID)).To(MatchError(etcd.ErrUnhealthy))
+	g.Expect(access.Remove(t.Context(), leader.Node(), status.ID)).To(MatchError(etcd.ErrUnhealthy))
 
 	t.Log("the dead one may")
-	removeWhenSettled(g, access, leader.node(), followerID)
+	removeWhenSettled(g, access, leader.Node(), followerID)
 }
 
 func TestNoQuorum(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 2)
-	access := c.access(etcd.NewPool(time.Now))
-	leader, follower, _, followerID := c.leader(access)
-	c.kill(follower)
+	c := etcdtest.Start(t, 2)
+	access := c.Access(etcd.NewPool(time.Now))
+	leader, follower, _, followerID := c.Leader(access)
+	c.Kill(follower)
 
 	g.Eventually(func() (uint64, error) {
-		status, err := access.Status(t.Context(), leader.node())
+		status, err := access.Status(t.Context(), leader.Node())
 		return status.Leader, err
 	}, "20s", "100ms").Should(BeZero(), "a member without quorum must not name a leader")
 
-	_, err := access.Members(t.Context(), leader.node())
+	_, err := access.Members(t.Context(), leader.Node())
 	g.Expect(err).To(Or(MatchError(etcd.ErrUnclear), MatchError(etcd.ErrNoLeader)))
-	g.Expect(access.Remove(t.Context(), leader.node(), followerID)).To(Or(MatchError(etcd.ErrUnclear), MatchError(etcd.ErrUnhealthy), MatchError(etcd.ErrNoLeader)))
+	g.Expect(access.Remove(t.Context(), leader.Node(), followerID)).To(Or(MatchError(etcd.ErrUnclear), MatchError(etcd.ErrUnhealthy), MatchError(etcd.ErrNoLeader)))
 }
 
 func TestLearner(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 1)
-	access := c.access(etcd.NewPool(time.Now))
-	first := c.members[0]
+	c := etcdtest.Start(t, 1)
+	access := c.Access(etcd.NewPool(time.Now))
+	first := c.Members[0]
 
-	learner := &realMember{name: "n1-00000001", client: freeAddress(t), peer: freeAddress(t)}
-	addLearner(t, c, first, "http://"+learner.peer)
-	members, err := access.Members(t.Context(), first.node())
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(members).To(ContainElement(And(HaveField("Learner", true), HaveField("Name", ""))))
-
-	c.members = append(c.members, learner)
-	c.start(learner, c.initialCluster(), "existing")
+	learner := c.AddLearner("n1-00000001")
 	g.Eventually(func() (bool, error) {
-		status, err := access.Status(t.Context(), learner.node())
+		status, err := access.Status(t.Context(), learner.Node())
 		return status.Learner, err
 	}, "20s", "100ms").Should(BeTrue())
 
-	_, err = access.Members(t.Context(), learner.node())
+	_, err := access.Members(t.Context(), learner.Node())
 	g.Expect(err).To(MatchError(etcd.ErrLearner))
-	status, err := access.Status(t.Context(), learner.node())
+	status, err := access.Status(t.Context(), learner.Node())
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(access.MoveLeader(t.Context(), first.node(), status.ID)).To(MatchError(etcd.ErrBadTransferee))
+	g.Expect(access.MoveLeader(t.Context(), first.Node(), status.ID)).To(MatchError(etcd.ErrBadTransferee))
 }
 
 func TestSilentMemberTimesOut(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 1)
+	c := etcdtest.Start(t, 1)
 	pool := etcd.NewPool(time.Now)
-	c.blackhole("n0")
-	access := c.access(pool)
+	c.Blackhole("n0")
+	access := c.Access(pool)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -157,9 +148,9 @@ func TestSilentMemberTimesOut(t *testing.T) {
 
 func TestForeignServerIsNotTrusted(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 1)
-	other := newAuthority(t, t.TempDir())
-	access, err := etcd.NewPool(time.Now).Cluster("uid-1", other, c.dial)
+	c := etcdtest.Start(t, 1)
+	other := etcdtest.NewAuthority(t, t.TempDir())
+	access, err := etcd.NewPool(time.Now).Cluster("uid-1", other, c.Dial)
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = access.Status(t.Context(), "n0")
 	g.Expect(err).To(MatchError(ContainSubstring("certificate signed by unknown authority")))
@@ -167,11 +158,11 @@ func TestForeignServerIsNotTrusted(t *testing.T) {
 
 func TestPoolKeepsClustersApart(t *testing.T) {
 	g := NewWithT(t)
-	one, two := startCluster(t, 1), startCluster(t, 1)
+	one, two := etcdtest.Start(t, 1), etcdtest.Start(t, 1)
 	pool := etcd.NewPool(time.Now)
-	first, err := pool.Cluster("uid-1", one.authority, one.dial)
+	first, err := pool.Cluster("uid-1", one.Authority, one.Dial)
 	g.Expect(err).NotTo(HaveOccurred())
-	second, err := pool.Cluster("uid-2", two.authority, two.dial)
+	second, err := pool.Cluster("uid-2", two.Authority, two.Dial)
 	g.Expect(err).NotTo(HaveOccurred())
 	a, err := first.Members(t.Context(), "n0")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -180,7 +171,7 @@ func TestPoolKeepsClustersApart(t *testing.T) {
 	g.Expect(a[0].PeerURLs).NotTo(Equal(b[0].PeerURLs))
 
 	t.Log("a cluster rebuilt under the same UID does not get the old connection")
-	rebuilt, err := pool.Cluster("uid-1", two.authority, two.dial)
+	rebuilt, err := pool.Cluster("uid-1", two.Authority, two.Dial)
 	g.Expect(err).NotTo(HaveOccurred())
 	d, err := rebuilt.Members(t.Context(), "n0")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -189,35 +180,32 @@ func TestPoolKeepsClustersApart(t *testing.T) {
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	g := NewWithT(t)
-	c := startCluster(t, 1)
+	c := etcdtest.Start(t, 1)
 	now := time.Now()
 	pool := etcd.NewPool(func() time.Time { return now })
-	before := c.dialled("n0")
+	before := c.Dialled("n0")
 	for range 3 {
-		_, err := c.access(pool).Status(t.Context(), "n0")
+		_, err := c.Access(pool).Status(t.Context(), "n0")
 		g.Expect(err).NotTo(HaveOccurred())
 	}
-	g.Expect(c.dialled("n0")).To(Equal(before+1), "one connection serves all calls")
+	g.Expect(c.Dialled("n0")).To(Equal(before+1), "one connection serves all calls")
 
 	now = now.Add(10 * time.Minute)
-	_, err := pool.Cluster("other", c.authority, c.dial)
+	_, err := pool.Cluster("other", c.Authority, c.Dial)
 	g.Expect(err).NotTo(HaveOccurred())
-	_, err = c.access(pool).Status(t.Context(), "n0")
+	_, err = c.Access(pool).Status(t.Context(), "n0")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(c.dialled("n0")).To(Equal(before + 2))
+	g.Expect(c.Dialled("n0")).To(Equal(before + 2))
 }
 
-// addLearner does what a joining server does.
-func addLearner(t *testing.T, c *realCluster, through *realMember, peer string) {
-	t.Helper()
-	conn, err := grpc.NewClient(through.client, grpc.WithTransportCredentials(credentials.NewTLS(clientTLS(t, c.authority))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if _, err := pb.NewClusterClient(conn).MemberAdd(ctx, &pb.MemberAddRequest{PeerURLs: []string{peer}, IsLearner: true}); err != nil {
-		t.Fatal(err)
-	}
+func TestUnstartedLearnerHasNoName(t *testing.T) {
+	g := NewWithT(t)
+	c := etcdtest.Start(t, 1)
+	c.AddSilentLearner("n1-00000001")
+	members, err := c.Access(etcd.NewPool(time.Now)).Members(t.Context(), "n0")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(members).To(ConsistOf(
+		And(HaveField("Learner", false), HaveField("Name", "n0-00000000")),
+		And(HaveField("Learner", true), HaveField("Name", "")),
+	))
 }

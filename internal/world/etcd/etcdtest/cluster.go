@@ -1,4 +1,6 @@
-package etcd_test
+// Package etcdtest runs real etcd members for tests, set up the way RKE2 does
+// it, on this machine and for the length of one test.
+package etcdtest
 
 import (
 	"context"
@@ -20,28 +22,32 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/drover-project/drover/internal/world/etcd"
 )
 
-// realMember is one etcd process of the test, with RKE2's timing made ten
-// times faster.
-type realMember struct {
-	name         string
+// Member is one etcd process. Its name is that of its node and a suffix, as
+// RKE2 makes it: n0-00000000 runs on node n0.
+type Member struct {
+	Name         string
 	client, peer string
 	process      *exec.Cmd
 	exited       chan struct{}
 }
 
-// realCluster is a set of etcd processes with TLS as RKE2 sets it up: one
+// Cluster is a set of etcd processes with TLS as RKE2 sets it up: one
 // authority for servers and clients, and "localhost" in the serving
-// certificate.
-type realCluster struct {
-	t         *testing.T
-	dir       string
-	authority etcd.Authority
-	members   []*realMember
+// certificate. Heartbeat and election are ten times faster than RKE2's.
+type Cluster struct {
+	Authority etcd.Authority
+	Members   []*Member
+
+	t   *testing.T
+	dir string
 
 	mu sync.Mutex
 	// blackholes are the members whose connections are opened and never
@@ -54,61 +60,55 @@ func etcdBinary(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("KUBEBUILDER_ASSETS")
 	if dir == "" {
-		dir = "../../../bin/envtest"
+		t.Skip("KUBEBUILDER_ASSETS does not name the folder with the etcd binary")
 	}
-	path, err := filepath.Abs(filepath.Join(dir, "etcd"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no etcd binary: %v", err)
-	}
-	return path
+	return filepath.Join(dir, "etcd")
 }
 
-// startCluster starts n voters and waits until they have a leader.
-func startCluster(t *testing.T, n int) *realCluster {
+// Start starts n voters and waits until they have a leader.
+func Start(t *testing.T, n int) *Cluster {
 	t.Helper()
-	c := &realCluster{t: t, dir: t.TempDir(), blackholes: map[string]bool{}, dials: map[string]int{}}
-	c.authority = newAuthority(t, c.dir)
+	c := &Cluster{t: t, dir: t.TempDir(), blackholes: map[string]bool{}, dials: map[string]int{}}
+	c.Authority = NewAuthority(t, c.dir)
 	for i := range n {
-		c.members = append(c.members, &realMember{name: fmt.Sprintf("n%d-0000000%d", i, i), client: freeAddress(t), peer: freeAddress(t)})
+		c.Members = append(c.Members, &Member{Name: fmt.Sprintf("n%d-0000000%d", i, i), client: freeAddress(t), peer: freeAddress(t)})
 	}
-	for _, m := range c.members {
+	for _, m := range c.Members {
 		c.start(m, c.initialCluster(), "new")
 	}
-	access := c.access(etcd.NewPool(time.Now))
-	g := NewWithT(t)
-	g.Eventually(func(g Gomega) {
-		for _, m := range c.members {
-			status, err := access.Status(t.Context(), m.node())
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(status.Leader).NotTo(BeZero())
+	access := c.Access(etcd.NewPool(time.Now))
+	g := gomega.NewWithT(t)
+	g.Eventually(func(g gomega.Gomega) {
+		for _, m := range c.Members {
+			status, err := access.Status(t.Context(), m.Node())
+			g.Expect(err).NotTo(gomega.HaveOccurred())
+			g.Expect(status.Leader).NotTo(gomega.BeZero())
 		}
-		members, err := access.Members(t.Context(), c.members[0].node())
-		g.Expect(err).NotTo(HaveOccurred())
+		members, err := access.Members(t.Context(), c.Members[0].Node())
+		g.Expect(err).NotTo(gomega.HaveOccurred())
 		for _, m := range members {
-			g.Expect(m.Name).NotTo(BeEmpty())
+			g.Expect(m.Name).NotTo(gomega.BeEmpty())
 		}
-	}, "30s", "50ms").Should(Succeed())
+	}, "30s", "50ms").Should(gomega.Succeed())
 	return c
 }
 
-func (m *realMember) node() string { return m.name[:strings.LastIndexByte(m.name, '-')] }
+// Node is the name of the node the member runs on.
+func (m *Member) Node() string { return m.Name[:strings.LastIndexByte(m.Name, '-')] }
 
-func (c *realCluster) initialCluster() string {
+func (c *Cluster) initialCluster() string {
 	var parts []string
-	for _, m := range c.members {
-		parts = append(parts, m.name+"=http://"+m.peer)
+	for _, m := range c.Members {
+		parts = append(parts, m.Name+"=http://"+m.peer)
 	}
 	return strings.Join(parts, ",")
 }
 
-func (c *realCluster) start(m *realMember, initial, state string) {
+func (c *Cluster) start(m *Member, initial, state string) {
 	c.t.Helper()
 	file := func(name string) string { return filepath.Join(c.dir, name) }
 	m.process = exec.Command(etcdBinary(c.t),
-		"--name", m.name, "--data-dir", file(m.name),
+		"--name", m.Name, "--data-dir", file(m.Name),
 		"--listen-client-urls", "https://"+m.client, "--advertise-client-urls", "https://"+m.client,
 		"--listen-peer-urls", "http://"+m.peer, "--initial-advertise-peer-urls", "http://"+m.peer,
 		"--initial-cluster", initial, "--initial-cluster-state", state,
@@ -121,17 +121,19 @@ func (c *realCluster) start(m *realMember, initial, state string) {
 	}
 	m.exited = make(chan struct{})
 	go func() { _ = m.process.Wait(); close(m.exited) }()
-	c.t.Cleanup(func() { c.kill(m) })
+	c.t.Cleanup(func() { c.Kill(m) })
 }
 
-func (c *realCluster) kill(m *realMember) {
+// Kill ends a member without warning.
+func (c *Cluster) Kill(m *Member) {
 	_ = m.process.Process.Kill()
 	<-m.exited
 }
 
-func (c *realCluster) access(pool *etcd.Pool) *etcd.Cluster {
+// Access returns a client of the cluster.
+func (c *Cluster) Access(pool *etcd.Pool) *etcd.Cluster {
 	c.t.Helper()
-	access, err := pool.Cluster("uid-1", c.authority, c.dial)
+	access, err := pool.Cluster("uid-1", c.Authority, c.Dial)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -139,8 +141,8 @@ func (c *realCluster) access(pool *etcd.Pool) *etcd.Cluster {
 	return access
 }
 
-// dial stands in for the port-forward.
-func (c *realCluster) dial(ctx context.Context, node string) (net.Conn, error) {
+// Dial stands in for the port-forward.
+func (c *Cluster) Dial(ctx context.Context, node string) (net.Conn, error) {
 	c.mu.Lock()
 	c.dials[node]++
 	hole := c.blackholes[node]
@@ -150,31 +152,33 @@ func (c *realCluster) dial(ctx context.Context, node string) (net.Conn, error) {
 		c.t.Cleanup(func() { _ = far.Close() })
 		return near, nil
 	}
-	for _, m := range c.members {
-		if m.node() == node {
+	for _, m := range c.Members {
+		if m.Node() == node {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", m.client)
 		}
 	}
 	return nil, fmt.Errorf("no node %s", node)
 }
 
-func (c *realCluster) dialled(node string) int {
+// Dialled is how often a node was dialled.
+func (c *Cluster) Dialled(node string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dials[node]
 }
 
-func (c *realCluster) blackhole(node string) {
+// Blackhole makes new connections to a node open and stay silent.
+func (c *Cluster) Blackhole(node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.blackholes[node] = true
 }
 
-// leader returns the leader and one follower.
-func (c *realCluster) leader(access *etcd.Cluster) (leader, follower *realMember, leaderID, followerID uint64) {
+// Leader returns the leader and one follower with their IDs.
+func (c *Cluster) Leader(access *etcd.Cluster) (leader, follower *Member, leaderID, followerID uint64) {
 	c.t.Helper()
-	for _, m := range c.members {
-		status, err := access.Status(c.t.Context(), m.node())
+	for _, m := range c.Members {
+		status, err := access.Status(c.t.Context(), m.Node())
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -190,6 +194,8 @@ func (c *realCluster) leader(access *etcd.Cluster) (leader, follower *realMember
 	return leader, follower, leaderID, followerID
 }
 
+// freeAddress returns an address nobody listens on. Another process could take
+// it before it is used; etcd then ends, and the test with it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -200,9 +206,9 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// newAuthority makes an authority and a serving certificate for "localhost"
+// NewAuthority makes an authority and a serving certificate for "localhost"
 // only, and writes what etcd reads.
-func newAuthority(t *testing.T, dir string) etcd.Authority {
+func NewAuthority(t *testing.T, dir string) etcd.Authority {
 	t.Helper()
 	caKey, caCert, caDER := makeCertificate(t, nil, nil, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "etcd-server-ca"}, IsCA: true, BasicConstraintsValid: true,
@@ -274,4 +280,31 @@ func keyPEM(t *testing.T, key *ecdsa.PrivateKey) []byte {
 		t.Fatal(err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+}
+
+// AddLearner does what a joining server does: it adds a learner through the
+// first member and starts it.
+func (c *Cluster) AddLearner(name string) *Member {
+	c.t.Helper()
+	m := c.AddSilentLearner(name)
+	c.Members = append(c.Members, m)
+	c.start(m, c.initialCluster(), "existing")
+	return m
+}
+
+// AddSilentLearner adds a learner that never starts.
+func (c *Cluster) AddSilentLearner(name string) *Member {
+	c.t.Helper()
+	m := &Member{Name: name, client: freeAddress(c.t), peer: freeAddress(c.t)}
+	conn, err := grpc.NewClient(c.Members[0].client, grpc.WithTransportCredentials(credentials.NewTLS(clientTLS(c.t, c.Authority))))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := pb.NewClusterClient(conn).MemberAdd(ctx, &pb.MemberAddRequest{PeerURLs: []string{"http://" + m.peer}, IsLearner: true}); err != nil {
+		c.t.Fatal(err)
+	}
+	return m
 }
