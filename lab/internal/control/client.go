@@ -63,6 +63,11 @@ func (c *Client) Exec(ctx context.Context, machine string, request ExecRequest) 
 	return result, err
 }
 
+// StopProvider ends the provider under test for good.
+func (c *Client) StopProvider(ctx context.Context) error {
+	return c.post(ctx, "/provider/stop", nil, nil)
+}
+
 // Down tells the lab to end. It does not wait for the end.
 func (c *Client) Down(ctx context.Context) error { return c.post(ctx, "/down", nil, nil) }
 

@@ -7,6 +7,7 @@
 //	POST /machines/NAME/{kill,freeze,thaw,cut,heal}
 //	POST /machines/NAME/exec                 ExecRequest → ExecResult
 //	GET  /balancers                          []Balancer
+//	POST /provider/stop                      ends the provider under test for good
 //	POST /down                               ends the lab
 //
 // Failures are answered with a 4xx or 5xx status and {"error": "…"}.

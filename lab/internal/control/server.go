@@ -27,6 +27,8 @@ type Lab interface {
 	Exec(ctx context.Context, machine string, request ExecRequest) (ExecResult, error)
 	// DialInside connects from inside a machine.
 	DialInside(ctx context.Context, machine, address string) (net.Conn, error)
+	// StopProvider ends the processes of the provider under test; they are not started again.
+	StopProvider() error
 	// Down starts the end of the lab and returns at once.
 	Down()
 }
@@ -43,6 +45,13 @@ func Serve(ctx context.Context, listener net.Listener, lab Lab) error {
 	mux.HandleFunc("GET /balancers", func(w http.ResponseWriter, _ *http.Request) { answer(w, lab.Balancers()) })
 	mux.HandleFunc("POST /machines/{name}/exec", s.exec)
 	mux.HandleFunc("POST /machines/{name}/{fault}", s.disturb)
+	mux.HandleFunc("POST /provider/stop", func(w http.ResponseWriter, _ *http.Request) {
+		if err := lab.StopProvider(); err != nil {
+			refuse(w, http.StatusConflict, err)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("POST /down", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		lab.Down()

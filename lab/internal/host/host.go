@@ -164,8 +164,15 @@ func (h *host) startManagement(ctx context.Context, bin, self string, providers 
 		return err
 	}
 	h.lab.setInfrastructure(infrastructure)
-	for _, p := range providers {
+	for i, p := range providers {
 		h.report.step("provider " + p.Name)
+		ctx := ctx
+		if i > 0 {
+			// The provider under test can be ended on its own.
+			var stop context.CancelFunc
+			ctx, stop = context.WithCancel(ctx)
+			h.lab.setStopProvider(stop)
+		}
 		if err := plane.StartProvider(ctx, p); err != nil {
 			return err
 		}

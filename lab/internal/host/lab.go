@@ -21,6 +21,7 @@ type lab struct {
 	mu             sync.Mutex
 	status         control.Status
 	infrastructure *infra.Infrastructure
+	stopProvider   context.CancelFunc // nil until the provider under test has started
 }
 
 var _ control.Lab = (*lab)(nil)
@@ -42,6 +43,23 @@ func (l *lab) Status() control.Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.status
+}
+
+// StopProvider implements control.Lab.
+func (l *lab) StopProvider() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopProvider == nil {
+		return errors.New("no provider under test is running")
+	}
+	l.stopProvider()
+	return nil
+}
+
+func (l *lab) setStopProvider(stop context.CancelFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopProvider = stop
 }
 
 // Down implements control.Lab.
