@@ -1,0 +1,289 @@
+// Package worldtest builds a small world for tests: a management cluster and
+// a workload cluster held in memory, with real etcd members where asked for.
+package worldtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/world/connect"
+	"github.com/drover-project/drover/internal/world/desired"
+	"github.com/drover-project/drover/internal/world/etcd"
+	"github.com/drover-project/drover/internal/world/etcd/etcdtest"
+	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/secrets"
+	"github.com/drover-project/drover/internal/world/workload"
+)
+
+const (
+	// Namespace is where everything of the management cluster is.
+	Namespace = "demo"
+	// InfraGroup is the group of the infrastructure kinds.
+	InfraGroup = "infrastructure.cluster.x-k8s.io"
+	// InfraAPIVersion is the version they are served in.
+	InfraAPIVersion = InfraGroup + "/v1beta2"
+	// Version is the release of the servers.
+	Version = "v1.36.3+rke2r1"
+)
+
+// World is one control plane with its surroundings.
+type World struct {
+	ControlPlane *controlplanev1.RKE2ControlPlane
+	Cluster      *clusterv1.Cluster
+	// Management and Workload hold the objects of the two clusters.
+	Management client.WithWatch
+	Workload   client.WithWatch
+	// Etcd are real members, nil if none were asked for.
+	Etcd *etcdtest.Cluster
+	// Calls is asked before each write to the management cluster; an error
+	// fails the write.
+	Calls func(verb string, obj client.Object) error
+	// Connected is false while the workload cluster can't be reached.
+	Connected bool
+
+	t    *testing.T
+	pool *etcd.Pool
+}
+
+// New returns a World with a Cluster "c", a control plane "cp" of three
+// replicas, its template, and no Machines. With members, etcd runs on nodes
+// n0, n1 and so on.
+func New(t *testing.T, members int) *World {
+	t.Helper()
+	w := &World{t: t, Calls: func(string, client.Object) error { return nil }, Connected: true, pool: etcd.NewPool(time.Now)}
+	w.Cluster = &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "c", UID: "cluster-uid"},
+		Spec:       clusterv1.ClusterSpec{ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "10.0.0.100", Port: 6443}},
+		Status: clusterv1.ClusterStatus{
+			Initialization: clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: ptr.To(true)},
+			FailureDomains: []clusterv1.FailureDomain{{Name: "b", ControlPlane: ptr.To(true)}, {Name: "a", ControlPlane: ptr.To(true)}, {Name: "w", ControlPlane: ptr.To(false)}},
+		},
+	}
+	w.ControlPlane = &controlplanev1.RKE2ControlPlane{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: Namespace, Name: "cp", UID: "cp-uid", Generation: 1,
+			Finalizers:      []string{controlplanev1.RKE2ControlPlaneFinalizer, controlplanev1.RKE2ControlPlaneLegacyFinalizer},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "c", UID: "cluster-uid"}},
+		},
+		Spec: controlplanev1.RKE2ControlPlaneSpec{Version: Version, Replicas: ptr.To[int32](3)},
+	}
+	w.ControlPlane.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: InfraGroup, Kind: "LabMachineTemplate", Name: "t"}
+	w.Management = w.fakeManagement()
+	w.Workload = fake.NewClientBuilder().WithScheme(scheme(t)).Build()
+	if members > 0 {
+		w.Etcd = etcdtest.Start(t, members)
+	}
+	w.secrets()
+	return w
+}
+
+func (w *World) fakeManagement() client.WithWatch {
+	objs := []client.Object{w.Cluster.DeepCopy(), w.ControlPlane.DeepCopy(), Template("t")}
+	for _, kind := range []string{"LabMachine", "LabMachineTemplate"} {
+		objs = append(objs, definition(kind))
+	}
+	return fake.NewClientBuilder().WithScheme(scheme(w.t)).WithObjects(objs...).
+		WithStatusSubresource(&clusterv1.Machine{}, &controlplanev1.RKE2ControlPlane{}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+				if err := w.Calls("create", obj); err != nil {
+					return err
+				}
+				return c.Create(ctx, obj, opts...)
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+				if err := w.Calls("delete", obj); err != nil {
+					return err
+				}
+				return c.Delete(ctx, obj, opts...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if err := w.Calls("patch", obj); err != nil {
+					return err
+				}
+				return c.Patch(ctx, obj, patch, opts...)
+			},
+			Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+				u := &unstructured.Unstructured{}
+				if named, ok := obj.(interface{ GetName() string }); ok {
+					u.SetName(named.GetName())
+				}
+				if err := w.Calls("apply", u); err != nil {
+					return err
+				}
+				return c.Apply(ctx, obj, opts...)
+			},
+		}).Build()
+}
+
+func scheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// definition is the CRD of an infrastructure kind, as far as references are
+// resolved by it.
+func definition(kind string) client.Object {
+	d := &apiextensionsv1.CustomResourceDefinition{}
+	d.Name = map[string]string{"LabMachine": "labmachines.", "LabMachineTemplate": "labmachinetemplates."}[kind] + InfraGroup
+	d.Labels = map[string]string{clusterv1.GroupVersion.Group + "/v1beta2": "v1beta2"}
+	return d
+}
+
+// Template is an infrastructure template.
+func Template(name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"size": "small"}}}}}
+	u.SetAPIVersion(InfraAPIVersion)
+	u.SetKind("LabMachineTemplate")
+	u.SetNamespace(Namespace)
+	u.SetName(name)
+	return u
+}
+
+// secrets puts in place what a server can't be made without. The etcd
+// authority is that of the real members.
+func (w *World) secrets() {
+	w.t.Helper()
+	other := etcdtest.NewAuthority(w.t, w.t.TempDir())
+	for _, purpose := range secrets.Purposes(false) {
+		a := other
+		if purpose == secrets.EtcdCA && w.Etcd != nil {
+			a = w.Etcd.Authority
+		}
+		w.AddSecret(secrets.CAName("c", purpose), map[string][]byte{secrets.CertKey: a.Certificate, secrets.PrivateKeyKey: a.Key})
+	}
+	w.AddSecret(secrets.Names("c").Token, map[string][]byte{secrets.ValueKey: []byte("token")})
+	w.AddSecret(secrets.Names("c").Kubeconfig, map[string][]byte{secrets.ValueKey: []byte("kubeconfig")})
+}
+
+// AddSecret adds a Secret of the cluster.
+func (w *World) AddSecret(name string, data map[string][]byte) {
+	w.t.Helper()
+	w.Create(w.Management, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: "c"}},
+		Data:       data,
+	})
+}
+
+// Create adds an object or ends the test.
+func (w *World) Create(c client.Client, obj client.Object) {
+	w.t.Helper()
+	if err := c.Create(w.t.Context(), obj); err != nil {
+		w.t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
+	}
+}
+
+// AddServer adds a whole server: infrastructure machine, RKE2Config, Machine,
+// Node and static pods. Its name is m<i>, its Node n<i>, its member that of
+// the real etcd with the same number.
+func (w *World) AddServer(i int) *clusterv1.Machine {
+	w.t.Helper()
+	name, node := fmt.Sprintf("m%d", i), fmt.Sprintf("n%d", i)
+	server, err := desired.NewServer(w.ControlPlane, w.Cluster, Template("t"), name, "a")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.Create(w.Management, server.Infrastructure)
+	w.Create(w.Management, server.Config)
+	m := server.Machine
+	m.Finalizers = []string{clusterv1.MachineFinalizer}
+	m.UID = types.UID("uid-" + name)
+	w.Create(w.Management, m)
+	m.Status.NodeRef.Name = node
+	m.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+	m.Status.Addresses = clusterv1.MachineAddresses{{Type: clusterv1.MachineInternalIP, Address: fmt.Sprintf("10.0.0.%d", i+1)}}
+	if err := w.Management.Status().Update(w.t.Context(), m); err != nil {
+		w.t.Fatal(err)
+	}
+	w.Create(w.Workload, Node(node))
+	for _, component := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		w.Create(w.Workload, Pod(component, node))
+	}
+	return m
+}
+
+// Node is the Ready Node of a server as RKE2 labels and annotates it.
+func Node(name string) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Labels:      map[string]string{"node-role.kubernetes.io/control-plane": "true", "node-role.kubernetes.io/etcd": "true"},
+			Annotations: map[string]string{controlplanev1.EtcdNodeNameAnnotation: name + "-0000000" + name[1:], controlplanev1.EtcdNodeAddressAnnotation: "10.0.0.1"},
+		},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+	}
+}
+
+// Pod is a Ready static pod of a server.
+func Pod(component, node string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: workload.SystemNamespace, Name: component + "-" + node,
+			Labels: map[string]string{"component": component, "tier": "control-plane"},
+		},
+		Spec:   corev1.PodSpec{NodeName: node},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}
+}
+
+// Connector reaches the World's workload cluster.
+func (w *World) Connector() *connect.Connector {
+	c := &connect.Connector{Secrets: w.Management, Clusters: workload.New(connections{w}), Members: w.pool}
+	if w.Etcd != nil {
+		c.Dial = w.Etcd.Dial
+	}
+	return c
+}
+
+// Scope loads the scope of the control plane as it is now.
+func (w *World) Scope() *scope.Scope {
+	w.t.Helper()
+	cp := &controlplanev1.RKE2ControlPlane{}
+	if err := w.Management.Get(w.t.Context(), client.ObjectKeyFromObject(w.ControlPlane), cp); err != nil {
+		w.t.Fatal(err)
+	}
+	s, err := scope.Load(w.t.Context(), w.Management, w.Management, cp)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// connections stands in for Cluster API's ClusterCache.
+type connections struct{ w *World }
+
+func (c connections) GetUncachedClient(context.Context, client.ObjectKey) (client.Client, error) {
+	if !c.w.Connected {
+		return nil, fmt.Errorf("connection to the workload cluster is down")
+	}
+	return c.w.Workload, nil
+}
+
+func (c connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Config, error) {
+	return &rest.Config{}, nil
+}
