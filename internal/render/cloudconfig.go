@@ -128,10 +128,10 @@ func hasTemplate(content []byte) bool {
 // checkExpressions makes sure that quoting, which YAML may need, left every expression as it was written.
 func checkExpressions(agent *bootstrapv1.RKE2AgentConfig, body string) error {
 	for _, value := range expressions(agent) {
-		start := strings.Index(value, "{{")
-		expression := value[start:]
-		if end := strings.LastIndex(value, "}}"); end > start {
-			expression = value[start : end+2]
+		_, expression, _ := strings.Cut(value, "{{")
+		expression = "{{" + expression
+		if end := strings.LastIndex(expression, "}}"); end > 0 {
+			expression = expression[:end+len("}}")]
 		}
 		if !strings.Contains(body, expression) {
 			return fmt.Errorf("agentConfig: the expression %s cannot be written into config.yaml; "+

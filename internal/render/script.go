@@ -14,7 +14,7 @@ const installScriptURL = "https://get.rke2.io"
 // script returns the POSIX shell script that turns the machine into a node.
 func script(in *Input) string {
 	var b strings.Builder
-	b.WriteString(scriptHead())
+	b.WriteString(scriptHead)
 	commands(&b, "preRKE2Commands", in.Config.PreRKE2Commands)
 	if in.Config.AgentConfig.AirGapped {
 		installFromImage(&b, in)
@@ -33,8 +33,7 @@ func script(in *Input) string {
 // scriptHead is the part that watches over the steps. The steps run in a shell of their own, so that no way of ending
 // them (a syntax error in a user's command, an "exit 0" in one) passes for success. Its own lines are read and run
 // before the shell sees anything of a user's.
-func scriptHead() string {
-	return `#!/bin/sh
+const scriptHead = `#!/bin/sh
 # Turns this machine into an RKE2 node. It can be run again after a failure:
 # ` + FailurePath + ` tells what failed, ` + LogPath + ` has all output.
 set -eu
@@ -98,7 +97,6 @@ if [ "${1-}" != steps ]; then
 fi
 
 `
-}
 
 // commands adds the user's commands. They share one shell with the steps after them, because users set proxies and
 // the like in them for the install step. They run without -u: a variable that is not set is no error in what users

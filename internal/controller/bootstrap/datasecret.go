@@ -47,7 +47,7 @@ func (r *Reconciler) saveData(ctx context.Context, t *target, out *render.Output
 	}
 	if owner := metav1.GetControllerOf(found); owner == nil || owner.UID != t.config.UID {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason,
-			"Secret %s exists and does not belong to this RKE2Config; delete or rename it", key).again(referenceRetry)
+			"Secret %s exists and does not belong to this RKE2Config; delete or rename it", key).lookAgain()
 	}
 	found.Labels, found.Data = secret.Labels, secret.Data
 	if err := r.Client.Update(ctx, found); err != nil {

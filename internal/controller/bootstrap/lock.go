@@ -34,7 +34,7 @@ func (r *Reconciler) lock(ctx context.Context, t *target) error {
 	}
 	if initialized(cluster) {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason,
-			"Cluster %s was just initialized; joining it next", cluster.Name).again(referenceRetry)
+			"Cluster %s was just initialized; joining it next", cluster.Name).lookAgain()
 	}
 	wanted, err := newLock(cluster, t.machine.Name)
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *Reconciler) lock(ctx context.Context, t *target) error {
 func lockTaken(lock *corev1.ConfigMap, err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return waitFor(bootstrapv1.WaitingForControlPlaneInitializedReason,
-			"another Machine is taking the lock %s", lock.Name).again(referenceRetry)
+			"another Machine is taking the lock %s", lock.Name).lookAgain()
 	}
 	return fmt.Errorf("write ConfigMap %s/%s: %w", lock.Namespace, lock.Name, err)
 }

@@ -119,7 +119,7 @@ func (v *resolver) server(ctx context.Context, in *render.Input, out *render.Con
 	}
 	if (len(out.Datastore.Cert) == 0) != (len(out.Datastore.Key) == 0) {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason,
-			"%s: Secret %s has only one of cert.pem and key.pem; give both or none", field, ref.Name).again(referenceRetry)
+			"%s: Secret %s has only one of cert.pem and key.pem; give both or none", field, ref.Name).lookAgain()
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (v *resolver) registries(ctx context.Context, in *render.Input, out *render
 			if registry.IdentityToken == "" && (registry.Username == "" || registry.Password == "") {
 				return waitFor(bootstrapv1.DataSecretNotAvailableReason,
 					"%s.authSecret: Secret %s needs the keys username and password, or identity-token", field, ref.Name).
-					again(referenceRetry)
+					lookAgain()
 			}
 		}
 		if ref := config.TLS.TLSConfigSecret; ref.Name != "" {
@@ -172,7 +172,7 @@ func (v *resolver) one(ctx context.Context, read readFunc, field string, ref *co
 func value(field, name string, data map[string][]byte, key string) ([]byte, error) {
 	if len(data[key]) == 0 {
 		return nil, waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: %s has no value under the key %q", field, name, key).
-			again(referenceRetry)
+			lookAgain()
 	}
 	return data[key], nil
 }
@@ -213,7 +213,7 @@ func (v *resolver) get(ctx context.Context, field, kind, namespace, name string,
 	err := v.reader.Get(ctx, key, obj)
 	if apierrors.IsNotFound(err) {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: %s %s does not exist", field, kind, key).
-			again(referenceRetry)
+			lookAgain()
 	}
 	if err != nil {
 		return fmt.Errorf("%s: get %s %s: %w", field, kind, key, err)

@@ -90,14 +90,15 @@ func initialized(cluster *clusterv1.Cluster) bool {
 }
 
 // controlPlane reads the control plane of the cluster: for a server the owner of its Machine, for a worker the one the
-// Cluster names.
+// Cluster names. It is read live: settings that all servers have to agree on depend on an annotation that was written
+// just before the first Machine.
 func (r *Reconciler) controlPlane(ctx context.Context, t *target) (*controlplanev1.RKE2ControlPlane, error) {
 	name, err := t.controlPlaneName()
 	if err != nil {
 		return nil, err
 	}
 	controlPlane := &controlplanev1.RKE2ControlPlane{}
-	err = r.Client.Get(ctx, client.ObjectKey{Namespace: t.config.Namespace, Name: name}, controlPlane)
+	err = r.APIReader.Get(ctx, client.ObjectKey{Namespace: t.config.Namespace, Name: name}, controlPlane)
 	if apierrors.IsNotFound(err) {
 		return nil, waitFor(bootstrapv1.DataSecretNotAvailableReason, "waiting for RKE2ControlPlane %s to exist", name)
 	}

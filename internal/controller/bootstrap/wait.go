@@ -31,8 +31,9 @@ func waitFor(reason, format string, args ...any) *wait {
 	return &wait{reason: reason, message: fmt.Sprintf(format, args...)}
 }
 
-func (w *wait) again(after time.Duration) *wait {
-	w.retry = after
+// lookAgain is for what is not watched.
+func (w *wait) lookAgain() *wait {
+	w.retry = referenceRetry
 	return w
 }
 
