@@ -166,15 +166,12 @@ func (h *host) startManagement(ctx context.Context, bin, self string, providers 
 	h.lab.setInfrastructure(infrastructure)
 	for i, p := range providers {
 		h.report.step("provider " + p.Name)
-		ctx := ctx
-		if i > 0 {
-			// The provider under test can be ended on its own.
-			var stop context.CancelFunc
-			ctx, stop = context.WithCancel(ctx)
-			h.lab.setStopProvider(stop)
-		}
-		if err := plane.StartProvider(ctx, p); err != nil {
+		running, err := plane.StartProvider(ctx, p)
+		if err != nil {
 			return err
+		}
+		if i > 0 {
+			h.lab.setProvider(running)
 		}
 	}
 	h.lab.setReady()

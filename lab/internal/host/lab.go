@@ -11,6 +11,7 @@ import (
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/infra"
 	"github.com/drover-project/drover/lab/internal/machine"
+	"github.com/drover-project/drover/lab/internal/management"
 )
 
 // lab is what the control socket controls.
@@ -21,7 +22,7 @@ type lab struct {
 	mu             sync.Mutex
 	status         control.Status
 	infrastructure *infra.Infrastructure
-	stopProvider   context.CancelFunc // nil until the provider under test has started
+	provider       *management.Running // the one under test; nil until it has started
 }
 
 var _ control.Lab = (*lab)(nil)
@@ -45,21 +46,22 @@ func (l *lab) Status() control.Status {
 	return l.status
 }
 
+func (l *lab) setProvider(r *management.Running) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.provider = r
+}
+
 // StopProvider implements control.Lab.
 func (l *lab) StopProvider() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.stopProvider == nil {
+	running := l.provider
+	l.mu.Unlock()
+	if running == nil {
 		return errors.New("no provider under test is running")
 	}
-	l.stopProvider()
+	running.Stop()
 	return nil
-}
-
-func (l *lab) setStopProvider(stop context.CancelFunc) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stopProvider = stop
 }
 
 // Down implements control.Lab.

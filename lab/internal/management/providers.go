@@ -4,32 +4,50 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/drover-project/drover/lab/internal/provider"
 )
 
-// StartProvider starts the processes of a provider and returns once all are ready.
-func (p *Plane) StartProvider(ctx context.Context, which *provider.Provider) error {
-	ctx2, cancel := context.WithTimeout(ctx, stepTimeout)
-	defer cancel()
+// Running is a provider whose processes run.
+type Running struct {
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+}
+
+// Stop ends the provider's processes for good and returns when they are gone.
+func (r *Running) Stop() {
+	r.cancel()
+	r.group.Wait()
+}
+
+// StartProvider starts the processes of a provider and returns once all are
+// ready. They run until Stop is called or ctx ends.
+func (p *Plane) StartProvider(ctx context.Context, which *provider.Provider) (*Running, error) {
+	readyCtx, cancelReady := context.WithTimeout(ctx, stepTimeout)
+	defer cancelReady()
+	runCtx, cancel := context.WithCancel(ctx)
+	running := &Running{cancel: cancel}
 	started := make([]*program, len(which.Processes))
 	for i, process := range which.Processes {
 		program, err := p.program(which, process)
 		if err != nil {
-			return err
+			running.Stop()
+			return nil, err
 		}
 		started[i] = program
-		go program.keep(ctx)
+		running.group.Go(func() { program.keep(runCtx) })
 	}
 	for i, process := range which.Processes {
 		if process.ReadyURL == "" {
 			continue
 		}
-		if err := started[i].waitReady(ctx2, httpOK(process.ReadyURL)); err != nil {
-			return fmt.Errorf("provider %s: %w", which.Name, err)
+		if err := started[i].waitReady(readyCtx, httpOK(process.ReadyURL)); err != nil {
+			running.Stop()
+			return nil, fmt.Errorf("provider %s: %w", which.Name, err)
 		}
 	}
-	return nil
+	return running, nil
 }
 
 func (p *Plane) program(which *provider.Provider, process provider.Process) (*program, error) {

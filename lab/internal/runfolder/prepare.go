@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // Claim is the right to start a lab in a folder. Release it when the lab runs
@@ -126,7 +125,3 @@ func removeAll(path string) error {
 	}
 	return nil
 }
-
-// pollInterval is how often the end of a lab is looked for: its processes are
-// not this process's children, so nobody reports it.
-const pollInterval = 50 * time.Millisecond

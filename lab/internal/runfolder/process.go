@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// pollInterval is how often the end of a lab is looked for: its processes are
+// not this process's children, so nobody reports it.
+const pollInterval = 50 * time.Millisecond
+
 // Process is one process of this computer, told apart from later processes
 // that got the same id.
 type Process struct {

@@ -1,0 +1,113 @@
+package infra
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	labv1 "github.com/drover-project/drover/lab/api/v1beta2"
+	"github.com/drover-project/drover/lab/internal/guest"
+	"github.com/drover-project/drover/lab/internal/machine"
+)
+
+func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
+
+// setWaiting says why there is no running machine.
+func setWaiting(object *labv1.LabMachine, reason, message string) {
+	if object.Status.InstanceState == "" {
+		object.Status.InstanceState = labv1.InstancePending
+	}
+	conditions.Set(object, metav1.Condition{
+		Type: labv1.InstanceRunningCondition, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+	})
+}
+
+// remainingDelay returns how much of spec.bootDelay is left. It counts from
+// the moment from which on nothing else stood in the way.
+func remainingDelay(object *labv1.LabMachine) time.Duration {
+	delay := object.Spec.BootDelay.Duration
+	if delay <= 0 {
+		return 0
+	}
+	c := conditions.Get(object, labv1.InstanceRunningCondition)
+	if c == nil || c.Reason != labv1.BootDelayedReason {
+		return delay
+	}
+	return delay - time.Since(c.LastTransitionTime.Time)
+}
+
+// observe copies what is known of the machine into the status.
+func (r *machineReconciler) observe(object *labv1.LabMachine) {
+	info, found := r.machines.Get(object.Name)
+	known, owned := r.registry.ownerOf(object.Name)
+	if !found || !owned || known.uid != object.UID {
+		object.Status.InstanceState = labv1.InstanceTerminated
+		setInstance(object, metav1.ConditionFalse, labv1.TerminatedReason, "The machine does not exist any more")
+		return
+	}
+	object.Status.FailureDomain = info.FailureDomain
+	object.Status.Addresses = []clusterv1.MachineAddress{
+		{Type: clusterv1.MachineHostName, Address: info.Name},
+		{Type: clusterv1.MachineInternalIP, Address: info.IP.String()},
+	}
+	observeInstance(object, info)
+	observeUserData(object, info.Boot)
+}
+
+func observeInstance(object *labv1.LabMachine, info machine.Info) {
+	switch info.State {
+	case machine.Starting:
+		object.Status.InstanceState = labv1.InstancePending
+		setInstance(object, metav1.ConditionFalse, "Starting", "")
+		return
+	case machine.Failed:
+		object.Status.InstanceState = labv1.InstanceFailed
+		setInstance(object, metav1.ConditionFalse, labv1.BootFailedReason, info.Reason)
+		return
+	case machine.Terminated:
+		object.Status.InstanceState = labv1.InstanceTerminated
+		setInstance(object, metav1.ConditionFalse, labv1.TerminatedReason, "The machine has ended: "+info.Reason)
+		return
+	}
+	object.Status.Initialization.Provisioned = ptr.To(true)
+	// A cloud does not notice that a machine hangs or is cut off: it runs.
+	switch {
+	case info.Frozen:
+		object.Status.InstanceState = labv1.InstanceFrozen
+	case info.Cut:
+		object.Status.InstanceState = labv1.InstanceCutOff
+	default:
+		object.Status.InstanceState = labv1.InstanceRunning
+	}
+	setInstance(object, metav1.ConditionTrue, labv1.RunningReason, "")
+}
+
+func setInstance(object *labv1.LabMachine, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(object, metav1.Condition{Type: labv1.InstanceRunningCondition, Status: status, Reason: reason, Message: message})
+}
+
+func observeUserData(object *labv1.LabMachine, boot guest.BootResult) {
+	c := metav1.Condition{Type: labv1.UserDataSucceededCondition, Message: boot.Message}
+	switch boot.State {
+	case guest.BootSucceeded:
+		c.Status, c.Reason = metav1.ConditionTrue, labv1.UserDataSucceededReason
+	case guest.BootFailed:
+		c.Status, c.Reason = metav1.ConditionFalse, labv1.UserDataFailedReason
+	default:
+		c.Status, c.Reason = metav1.ConditionUnknown, labv1.UserDataRunningReason
+	}
+	conditions.Set(object, c)
+}
+
+// setReady mirrors the instance's condition: Cluster API shows it on the Machine.
+func setReady(object *labv1.LabMachine) {
+	c := conditions.Get(object, labv1.InstanceRunningCondition)
+	if c == nil {
+		return
+	}
+	conditions.Set(object, metav1.Condition{Type: clusterv1.ReadyCondition, Status: c.Status, Reason: c.Reason, Message: c.Message})
+}

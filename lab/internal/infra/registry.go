@@ -1,0 +1,52 @@
+package infra
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// owner is the LabMachine for which a machine was booted.
+type owner struct {
+	uid     types.UID
+	key     types.NamespacedName
+	cluster types.NamespacedName
+}
+
+// registry remembers whose each machine is. Machines have no namespaces: two
+// LabMachines of the same name cannot both be booted.
+type registry struct {
+	mu     sync.Mutex
+	owners map[string]owner
+}
+
+func newRegistry() *registry { return &registry{owners: map[string]owner{}} }
+
+// claim reserves a machine's name; it fails if the name is another one's.
+func (r *registry) claim(name string, o owner) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.owners[name]; ok && known.uid != o.uid {
+		return false
+	}
+	r.owners[name] = o
+	return true
+}
+
+// release gives the name back if it is uid's, and tells whether it was.
+func (r *registry) release(name string, uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owners[name].uid != uid {
+		return false
+	}
+	delete(r.owners, name)
+	return true
+}
+
+func (r *registry) ownerOf(name string) (owner, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o, ok := r.owners[name]
+	return o, ok
+}
