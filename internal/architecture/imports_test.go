@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"internal/quorum":     {"internal/model"},
 	"internal/plan":       {"internal/model", "internal/quorum", "internal/version"},
 	"internal/sim":        {"internal/model", "internal/quorum", "internal/plan"},
-	"internal/report":     {"internal/model", "internal/version", "api"},
+	"internal/report":     {"internal/model", "internal/quorum", "internal/version", "api"},
 	"internal/render":     {"internal/version", "api"},
 	"internal/world":      {"internal/model", "internal/version", "api"},
 	"internal/observe":    {"internal/model", "internal/version", "internal/world", "api"},
