@@ -255,7 +255,7 @@ func TestKillIsSilentAndLeavesNothing(t *testing.T) {
 	if info, _ := m.Get("m1"); info.State != Terminated || info.Reason != "killed" {
 		t.Errorf("after the kill: %+v", info)
 	}
-	if left, err := processes(namespace); err != nil || len(left) > 0 {
+	if left, err := members(namespace); err != nil || len(left) > 0 {
 		t.Errorf("processes left: %v %v", left, err)
 	}
 	if err := echo(conn, "after"); err == nil || errors.Is(err, io.EOF) || strings.Contains(err.Error(), "reset") {
