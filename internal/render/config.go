@@ -57,6 +57,7 @@ func nodeSettings(in *Input) settings {
 		s.addCluster(in)
 		s.addServer(&in.Server)
 		s.addEtcd(&in.Server.Etcd)
+		s.addS3(in.Server.Etcd.BackupConfig.S3, &in.Contents.S3)
 		s.addDatastore(in)
 	}
 	return s
@@ -153,6 +154,26 @@ func (s settings) addEtcd(etcd *controlplanev1.EtcdConfig) {
 	s.setString("etcd-snapshot-schedule-cron", backup.ScheduleCron)
 	s.setString("etcd-snapshot-retention", backup.Retention)
 	s.setString("etcd-snapshot-dir", backup.Directory)
+}
+
+// addS3 adds the bucket that snapshots are copied to. Its certificate is verified unless the user says no.
+func (s settings) addS3(s3 *controlplanev1.EtcdS3, secrets *S3Secrets) {
+	if s3 == nil {
+		return
+	}
+	s["etcd-s3"] = true
+	s.setString("etcd-s3-endpoint", s3.Endpoint)
+	s.setString("etcd-s3-bucket", s3.Bucket)
+	s.setString("etcd-s3-region", s3.Region)
+	s.setString("etcd-s3-folder", s3.Folder)
+	s.setBool("etcd-s3-skip-ssl-verify", s3.EnforceSSLVerify != nil && !*s3.EnforceSSLVerify)
+	if s3.S3CredentialSecret != nil {
+		s["etcd-s3-access-key"] = secrets.AccessKey
+		s["etcd-s3-secret-key"] = secrets.SecretKey
+	}
+	if s3.EndpointCASecret != nil {
+		s["etcd-s3-endpoint-ca"] = s3CAPath
+	}
 }
 
 // addDatastore adds the settings of an external datastore.

@@ -100,6 +100,9 @@ func referencedFiles(in *Input) []file {
 	if in.Server.AuditPolicySecret != nil {
 		add(auditPolicyPath, modeGroup, contents.AuditPolicy)
 	}
+	if s3 := in.Server.Etcd.BackupConfig.S3; s3 != nil && s3.EndpointCASecret != nil {
+		add(s3CAPath, modeGroup, contents.S3.CA)
+	}
 	if store := contents.Datastore; in.Server.ExternalDatastoreSecret != nil && store != nil {
 		if len(store.CA) > 0 {
 			add(datastoreCAPath, modeGroup, store.CA)

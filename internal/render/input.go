@@ -107,6 +107,8 @@ type Contents struct {
 	AuditPolicy []byte
 	// CloudProviderConfig is what serverConfig.cloudProviderConfigMap leads to.
 	CloudProviderConfig []byte
+	// S3 is what the references of serverConfig.etcd.backupConfig.s3 lead to.
+	S3 S3Secrets
 	// Datastore is what serverConfig.externalDatastoreSecret leads to.
 	Datastore *Datastore
 	// Manifests are the files of manifestsConfigMapReference, by name. There is no other sign of that reference in
@@ -114,6 +116,13 @@ type Contents struct {
 	Manifests map[string][]byte
 	// Registries holds what the references of privateRegistriesConfig.configs lead to, by the same key.
 	Registries map[string]RegistrySecrets
+}
+
+// S3Secrets are the credentials of the bucket snapshots go to. Every field may be empty.
+type S3Secrets struct {
+	AccessKey, SecretKey string
+	// CA is a PEM document.
+	CA []byte
 }
 
 // Datastore is an external datastore.

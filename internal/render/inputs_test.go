@@ -92,6 +92,10 @@ func everything() Input {
 			BackupConfig: controlplanev1.EtcdBackupConfig{
 				DisableAutomaticSnapshots: ptr.To(false), SnapshotName: "snap", ScheduleCron: "0 */5 * * *", Retention: "7",
 				Directory: "/backup",
+				S3: &controlplanev1.EtcdS3{
+					Endpoint: "s3.example", Bucket: "bucket", Region: "region", Folder: "folder", EnforceSSLVerify: ptr.To(false),
+					EndpointCASecret: ref, S3CredentialSecret: ref,
+				},
 			},
 		},
 		SecretsEncryption: &controlplanev1.SecretsEncryption{Provider: "secretbox"},
@@ -135,6 +139,7 @@ func everything() Input {
 		ResolvConf: []byte("nameserver 10.0.0.53\n"), CredentialProviderConfig: []byte("kind: CredentialProviderConfig\n"),
 		CredentialProviderBinaries: "/opt/credentials", AuditPolicy: []byte("kind: Policy\n"),
 		CloudProviderConfig: []byte("[Global]\n"),
+		S3:                  S3Secrets{AccessKey: "access", SecretKey: "secret", CA: []byte("s3 ca\n")},
 		Datastore:           &Datastore{Endpoint: "postgres://db", CA: []byte("ca\n"), Cert: []byte("cert\n"), Key: []byte("key\n")},
 		Manifests:           map[string][]byte{"b.yaml": []byte("kind: B\n"), "a.yaml": []byte("kind: A\n")},
 		Registries: map[string]RegistrySecrets{

@@ -32,6 +32,7 @@ const (
 	cloudProviderConfigPath = configDir + "/cloud-provider-config"
 	credentialConfigPath    = configDir + "/credential-config.yaml"
 	resolvConfPath          = configDir + "/resolv.conf"
+	s3CAPath                = configDir + "/etcd-s3-ca.crt"
 	datastoreCAPath         = configDir + "/datastore-ca.crt"
 	datastoreCertPath       = configDir + "/datastore-cert.crt"
 	datastoreKeyPath        = configDir + "/datastore-key.crt"

@@ -157,7 +157,6 @@ func TestRefuses(t *testing.T) {
 		"only the first server":                    func(in *Input) { in.Role, in.JoinAddress = Worker, "1.2.3.4" },
 		"unknown role":                             func(in *Input) { in.Role = 0 },
 		"agentConfig.format: ignition is not supp": func(in *Input) { in.Config.AgentConfig.Format = bootstrapv1.Ignition },
-		"serverConfig.etcd.backupConfig.s3 is not": func(in *Input) { in.Server.Etcd.BackupConfig.S3 = &controlplanev1.EtcdS3{} },
 		"encryptionKeySecret is not supported yet": func(in *Input) {
 			in.Server.SecretsEncryption = &controlplanev1.SecretsEncryption{EncryptionKeySecret: secret}
 		},
@@ -183,6 +182,19 @@ func TestRefuses(t *testing.T) {
 		}
 		if err != nil && (strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("the error holds a secret: %v", err)
+		}
+	}
+}
+
+func TestS3IsVerifiedByDefault(t *testing.T) {
+	for _, c := range []struct {
+		enforce *bool
+		want    any
+	}{{nil, nil}, {ptr.To(true), nil}, {ptr.To(false), true}} {
+		in := firstServer()
+		in.Server.Etcd.BackupConfig.S3 = &controlplanev1.EtcdS3{Endpoint: "s3.example", EnforceSSLVerify: c.enforce}
+		if got := nodeConfig(t, in)["etcd-s3-skip-ssl-verify"]; got != c.want {
+			t.Errorf("enforceSslVerify %v: %v", ptr.Deref(c.enforce, true), got)
 		}
 	}
 }

@@ -14,7 +14,6 @@ func unsupported(in *Input) error {
 		used  bool
 	}{
 		{"agentConfig.format: ignition", in.Config.AgentConfig.Format == bootstrapv1.Ignition},
-		{"serverConfig.etcd.backupConfig.s3", in.Role != Worker && in.Server.Etcd.BackupConfig.S3 != nil},
 		{"serverConfig.secretsEncryption.encryptionKeySecret", in.Role != Worker && in.Server.SecretsEncryption != nil &&
 			in.Server.SecretsEncryption.EncryptionKeySecret != nil},
 	} {

@@ -130,3 +130,44 @@ func TestReferencedContent(t *testing.T) {
 	w.Expect(files).To(HaveKeyWithValue("/var/lib/rancher/rke2/server/manifests/a.yaml", "kind: A\n"))
 	w.Expect(files).To(HaveKeyWithValue("/etc/motd", "  hello\n"))
 }
+
+// TestReferencedSecrets resolves every Secret a server can refer to.
+func TestReferencedSecrets(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.secrets()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "content"},
+		StringData: map[string]string{
+			"audit-policy.yaml": "kind: Policy\n", "endpoint": "postgres://db", "ca.pem": "ca\n",
+			"aws_access_key_id": "access", "aws_secret_access_key": "secret", "username": "u", "password": "p", "ca.crt": "registry ca\n",
+		},
+	}
+	w.Expect(api.Create(w.ctx, secret)).To(Succeed())
+	ref := corev1.ObjectReference{Name: "content"}
+	w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) {
+		cp.Spec.ServerConfig.AuditPolicySecret = &ref
+		cp.Spec.ServerConfig.ExternalDatastoreSecret = &ref
+		cp.Spec.ServerConfig.Etcd.BackupConfig.S3 = &controlplanev1.EtcdS3{
+			Endpoint: "s3.example", S3CredentialSecret: &ref, EndpointCASecret: &ref,
+		}
+	})
+	w.machineWith("cp-1", true, nil, func(c *bootstrapv1.RKE2Config) {
+		c.Spec.PrivateRegistriesConfig.Configs = map[string]bootstrapv1.RegistryConfig{
+			"r.example": {AuthSecret: ref, TLS: bootstrapv1.TLSConfig{TLSConfigSecret: ref}},
+		}
+	})
+	data := w.hasData("cp-1")
+	files := filesOf(w, data)
+	for path, want := range map[string]string{
+		"audit-policy.yaml": "kind: Policy\n", "datastore-ca.crt": "ca\n", "etcd-s3-ca.crt": "ca\n", "tls/r.example/ca.crt": "registry ca\n",
+	} {
+		w.Expect(files).To(HaveKeyWithValue("/etc/rancher/rke2/"+path, want))
+	}
+	w.Expect(files["/etc/rancher/rke2/registries.yaml"]).To(ContainSubstring("password: p"))
+	config := nodeConfig(w, data)
+	w.Expect(config).To(HaveKeyWithValue("etcd-s3-access-key", "access"))
+	w.Expect(config).To(HaveKeyWithValue("etcd-s3-secret-key", "secret"))
+	w.Expect(config).To(HaveKeyWithValue("datastore-endpoint", "postgres://db"))
+	w.Expect(config).NotTo(HaveKey("etcd-s3-skip-ssl-verify"))
+}

@@ -101,7 +101,31 @@ func (v *resolver) server(ctx context.Context, in *render.Input, out *render.Con
 	if err != nil {
 		return err
 	}
-	ref := in.Server.ExternalDatastoreSecret
+	if err := v.s3(ctx, in.Server.Etcd.BackupConfig.S3, out); err != nil {
+		return err
+	}
+	return v.datastore(ctx, in.Server.ExternalDatastoreSecret, out)
+}
+
+func (v *resolver) s3(ctx context.Context, s3 *controlplanev1.EtcdS3, out *render.Contents) error {
+	if s3 == nil {
+		return nil
+	}
+	const field = "serverConfig.etcd.backupConfig.s3"
+	var err error
+	if out.S3.CA, err = v.one(ctx, v.secret, field+".endpointCAsecret", s3.EndpointCASecret, "ca.pem"); err != nil {
+		return err
+	}
+	access, err := v.one(ctx, v.secret, field+".s3CredentialSecret", s3.S3CredentialSecret, "aws_access_key_id")
+	if err != nil {
+		return err
+	}
+	secret, err := v.one(ctx, v.secret, field+".s3CredentialSecret", s3.S3CredentialSecret, "aws_secret_access_key")
+	out.S3.AccessKey, out.S3.SecretKey = string(access), string(secret)
+	return err
+}
+
+func (v *resolver) datastore(ctx context.Context, ref *corev1.ObjectReference, out *render.Contents) error {
 	if ref == nil {
 		return nil
 	}
