@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -138,13 +139,16 @@ func (c *Cluster) ControlPlanePods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// PatchNode writes labels and annotations of a Node in one request. The
-// Node must still be the one that was read.
+// PatchNode writes labels and annotations of a Node in one request, or none
+// when nothing changes. The Node must still be as it was read.
 func (c *Cluster) PatchNode(ctx context.Context, node *corev1.Node, change func(*corev1.Node)) error {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	updated := node.DeepCopy()
 	change(updated)
+	if maps.Equal(updated.Labels, node.Labels) && maps.Equal(updated.Annotations, node.Annotations) {
+		return nil
+	}
 	patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
 	if err := c.client.Patch(ctx, updated, patch); err != nil {
 		return fmt.Errorf("patch Node %s: %w", node.Name, err)

@@ -287,3 +287,11 @@ func (c connections) GetUncachedClient(context.Context, client.ObjectKey) (clien
 func (c connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Config, error) {
 	return &rest.Config{}, nil
 }
+
+// List is an empty list of LabMachines or RKE2Configs.
+func List(kind string) *unstructured.UnstructuredList {
+	l := &unstructured.UnstructuredList{}
+	l.SetAPIVersion(map[string]string{"LabMachine": InfraAPIVersion, "RKE2Config": bootstrapv1.GroupVersion.String()}[kind])
+	l.SetKind(kind + "List")
+	return l
+}
