@@ -75,8 +75,14 @@ func (a *Actor) groundForCreation(ctx context.Context, s *scope.Scope, snap mode
 	if err != nil {
 		return nil, err
 	}
-	if act.Purpose == model.First && len(live) > 0 {
+	if act.Purpose != model.First {
+		return cp, nil
+	}
+	if len(live) > 0 {
 		return nil, refuse("there are Machines already, another first server would start a second cluster")
+	}
+	if cp.Annotations[controlplanev1.FirstServerByAnnotation] != s.ControlPlane.Annotations[controlplanev1.FirstServerByAnnotation] {
+		return nil, refuse("the first server is being made already")
 	}
 	return cp, nil
 }

@@ -295,3 +295,6 @@ func List(kind string) *unstructured.UnstructuredList {
 	l.SetKind(kind + "List")
 	return l
 }
+
+// Connections stands in for Cluster API's ClusterCache.
+func (w *World) Connections() workload.Connections { return connections{w} }
