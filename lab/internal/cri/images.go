@@ -1,0 +1,69 @@
+package cri
+
+import (
+	"context"
+	"sync"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// images is the image half of the CRI. Any name can be pulled.
+type images struct {
+	runtimeapi.UnimplementedImageServiceServer
+
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func newImages() *images { return &images{names: map[string]bool{}} }
+
+func (s *images) PullImage(_ context.Context, q *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
+	name := q.GetImage().GetImage()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names[name] = true
+	return &runtimeapi.PullImageResponse{ImageRef: name}, nil
+}
+
+func (s *images) ImageStatus(_ context.Context, q *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse, error) {
+	name := q.GetImage().GetImage()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.names[name] {
+		return &runtimeapi.ImageStatusResponse{}, nil
+	}
+	return &runtimeapi.ImageStatusResponse{Image: image(name)}, nil
+}
+
+func (s *images) ListImages(context.Context, *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	response := &runtimeapi.ListImagesResponse{}
+	for name := range s.names {
+		response.Images = append(response.Images, image(name))
+	}
+	return response, nil
+}
+
+func (s *images) RemoveImage(_ context.Context, q *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.names, q.GetImage().GetImage())
+	return &runtimeapi.RemoveImageResponse{}, nil
+}
+
+// ImageFsInfo reports next to nothing in use, so that the kubelet never
+// collects images.
+func (s *images) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*runtimeapi.ImageFsInfoResponse, error) {
+	usage := []*runtimeapi.FilesystemUsage{{
+		Timestamp:  now(),
+		FsId:       &runtimeapi.FilesystemIdentifier{Mountpoint: "/"},
+		UsedBytes:  &runtimeapi.UInt64Value{Value: 1 << 20},
+		InodesUsed: &runtimeapi.UInt64Value{Value: 1},
+	}}
+	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: usage, ContainerFilesystems: usage}, nil
+}
+
+func image(name string) *runtimeapi.Image {
+	return &runtimeapi.Image{Id: name, RepoTags: []string{name}, Size: 1 << 20, Spec: &runtimeapi.ImageSpec{Image: name}}
+}
