@@ -76,8 +76,9 @@ func startProcess(c command) (*process, error) {
 // stop ends the process and returns when it is gone.
 func (p *process) stop(grace time.Duration) {
 	if grace > 0 {
-		// It may be gone already; then done is about to be closed.
-		_ = syscall.Kill(-p.group, syscall.SIGTERM)
+		// Only the main process is asked, as in a real container. It may be
+		// gone already; then done is about to be closed.
+		_ = syscall.Kill(p.group, syscall.SIGTERM)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
