@@ -97,15 +97,13 @@ func Start(ctx context.Context, config Config) (*Infrastructure, error) {
 
 	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
-	syncCtx, cancel := context.WithTimeout(ctx, syncTimeout)
-	defer cancel()
-	if !manager.GetCache().WaitForCacheSync(syncCtx) {
-		select {
-		case err := <-ended:
-			return nil, fmt.Errorf("infrastructure provider: %w", err)
-		default:
-			return nil, errors.New("infrastructure provider: its objects cannot be read from the management cluster")
-		}
+	select {
+	case <-manager.Elected():
+		// Its caches have been filled, and its controllers start.
+	case err := <-ended:
+		return nil, fmt.Errorf("infrastructure provider: %w", err)
+	case <-time.After(syncTimeout):
+		return nil, errors.New("infrastructure provider: its objects cannot be read from the management cluster")
 	}
 	return &Infrastructure{fleet: fleet}, nil
 }

@@ -147,7 +147,8 @@ func (p *Plane) apiServer() *program {
 	cert, key := filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key")
 	return p.kube("kube-apiserver",
 		"--etcd-servers="+etcdURL,
-		"--advertise-address="+Address, "--bind-address=0.0.0.0", fmt.Sprintf("--secure-port=%d", Port),
+		// Only there: load balancers have the same port on other addresses.
+		"--advertise-address="+Address, "--bind-address="+Address, fmt.Sprintf("--secure-port=%d", Port),
 		"--tls-cert-file="+cert, "--tls-private-key-file="+key, "--client-ca-file="+p.caFile(),
 		"--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
 		"--service-account-issuer=https://lab.invalid", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,

@@ -138,7 +138,7 @@ func (o Object) missing() string {
 		fields = append(fields, "kind")
 	}
 	if o.GetName() == "" {
-		fields = append(fields, "metadata.name")
+		fields = append(fields, "metadata.name (a string)")
 	}
 	return strings.Join(fields, ", ")
 }

@@ -3,10 +3,12 @@ package runfolder
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -71,4 +73,16 @@ func stat(pid int) (state byte, started uint64, err error) {
 		return 0, 0, fmt.Errorf("look at process %d: %w", pid, err)
 	}
 	return fields[0][0], started, nil
+}
+
+// Kill ends the process at once, and with it, when it is the first one of a
+// pid namespace, everything in that.
+func (p *Process) Kill() error {
+	if !p.Running() {
+		return nil
+	}
+	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("end process %d: %w", p.PID, err)
+	}
+	return nil
 }

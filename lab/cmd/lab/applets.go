@@ -1,0 +1,26 @@
+package main
+
+import (
+	"maps"
+
+	"github.com/drover-project/drover/lab/internal/guest"
+	"github.com/drover-project/drover/lab/internal/host"
+	"github.com/drover-project/drover/lab/internal/sandbox"
+)
+
+// applets are the hidden commands by name.
+var applets = collect(
+	sandbox.Applets,
+	guest.Applets,
+	map[string]func([]string) int{
+		host.Applet: host.Main,
+	},
+)
+
+func collect(sets ...map[string]func([]string) int) map[string]func([]string) int {
+	all := map[string]func([]string) int{}
+	for _, set := range sets {
+		maps.Copy(all, set)
+	}
+	return all
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drover-project/drover/lab/internal/labclient"
+	"github.com/drover-project/drover/lab/internal/story"
+)
+
+func storyCommands() []*cobra.Command {
+	return []*cobra.Command{story.Command(startForStory), story.DemoCommand(startForStory)}
+}
+
+// storyLab is a lab that ends with the process that plays the story.
+type storyLab struct{ *labclient.Lab }
+
+// Down implements story.Lab. The story decides about the logs.
+func (l storyLab) Down(ctx context.Context) error { return l.Lab.Down(ctx, true) }
+
+func startForStory(ctx context.Context, dir string, say func(string)) (story.Lab, error) {
+	lab, err := labclient.Start(ctx, labclient.Options{Dir: dir, Provider: "drover", Step: say, EndWithCaller: true})
+	if err != nil {
+		return nil, err
+	}
+	return storyLab{lab}, nil
+}
