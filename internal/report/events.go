@@ -8,11 +8,8 @@ import (
 	"github.com/drover-project/drover/internal/model"
 )
 
-// Event is one event about the control plane. All are of type Normal or
-// Warning.
+// Event is one event about the control plane, of type Normal.
 type Event struct {
-	// Warning is true when somebody has to do something.
-	Warning bool
 	// Reason is one word in camel case.
 	Reason string
 	// Machine is the Machine concerned, empty for the control plane itself.
@@ -40,13 +37,18 @@ func WaitEvents(before, now model.Decision) []Event {
 		if known[identity(w)] {
 			continue
 		}
-		note := stable(WaitText(w))
-		if len(note) > maxNote {
-			note = note[:maxNote-3] + "..."
-		}
-		out = append(out, Event{Reason: WaitingEvent, Machine: w.Machine, Note: note})
+		out = append(out, Event{Reason: WaitingEvent, Machine: w.Machine, Note: Note(WaitText(w))})
 	}
 	return out
+}
+
+// Note cuts a text to the length that an event takes.
+func Note(text string) string {
+	text = stable(text)
+	if len(text) > maxNote {
+		return text[:maxNote-3] + "..."
+	}
+	return text
 }
 
 func identity(w model.Wait) string {

@@ -14,13 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Labels that RKE2 and Kubernetes set, by key only: their values changed
-// between releases.
+// Labels that RKE2 and Kubernetes set. Those of Nodes count by key only: their
+// values changed between releases.
 const (
-	etcdRoleLabel         = "node-role.kubernetes.io/etcd"
-	controlPlaneRoleLabel = "node-role.kubernetes.io/control-plane"
-	tierLabel             = "tier"
-	tierControlPlane      = "control-plane"
+	etcdRoleLabel = "node-role.kubernetes.io/etcd"
+	// ControlPlaneRoleLabel is on the Nodes of servers.
+	ControlPlaneRoleLabel = "node-role.kubernetes.io/control-plane"
+	// TierLabel with the value TierControlPlane is on a server's static pods.
+	TierLabel = "tier"
+	// TierControlPlane is the value of TierLabel.
+	TierControlPlane = "control-plane"
 )
 
 // SystemNamespace is where RKE2's static pods are.
@@ -87,7 +90,7 @@ func (c *Cluster) Node(ctx context.Context, name string) (*corev1.Node, error) {
 // exist.
 func (c *Cluster) Nodes(ctx context.Context, names []string) (map[string]*corev1.Node, error) {
 	out := map[string]*corev1.Node{}
-	for _, label := range []string{controlPlaneRoleLabel, etcdRoleLabel} {
+	for _, label := range []string{ControlPlaneRoleLabel, etcdRoleLabel} {
 		if err := c.labelled(ctx, label, out); err != nil {
 			return nil, err
 		}
@@ -122,7 +125,7 @@ func (c *Cluster) labelled(ctx context.Context, label string, into map[string]*c
 
 // IsServer tells whether RKE2 labels the Node as a server.
 func IsServer(node *corev1.Node) bool {
-	_, controlPlane := node.Labels[controlPlaneRoleLabel]
+	_, controlPlane := node.Labels[ControlPlaneRoleLabel]
 	_, etcd := node.Labels[etcdRoleLabel]
 	return controlPlane || etcd
 }
@@ -132,7 +135,7 @@ func (c *Cluster) ControlPlanePods(ctx context.Context) ([]corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	list := &corev1.PodList{}
-	err := c.client.List(ctx, list, client.InNamespace(SystemNamespace), client.MatchingLabels{tierLabel: tierControlPlane})
+	err := c.client.List(ctx, list, client.InNamespace(SystemNamespace), client.MatchingLabels{TierLabel: TierControlPlane})
 	if err != nil {
 		return nil, fmt.Errorf("list control-plane pods in %s: %w", SystemNamespace, err)
 	}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/component-base/logs"
+	logsv1 "k8s.io/component-base/logs/api/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/feature"
+	capiflags "sigs.k8s.io/cluster-api/util/flags"
+
+	"github.com/drover-project/drover/internal/controller"
+)
+
+// settings are the command line flags. Their names are those of the managers
+// that existing deployments start, so that a deployment changes its image and
+// nothing else.
+type settings struct {
+	provider         string
+	namespace        string
+	watchFilter      string
+	concurrency      int
+	syncPeriod       time.Duration
+	healthAddress    string
+	qps              float32
+	burst            int
+	clusters         int
+	clusterQPS       float32
+	clusterBurst     int
+	leaderElect      bool
+	leaseDuration    time.Duration
+	renewDeadline    time.Duration
+	retryPeriod      time.Duration
+	diagnostics      capiflags.ManagerOptions
+	logging          *logsv1.LoggingConfiguration
+	unusedWebhook    int
+	unusedWebhookDir string
+}
+
+// The values of --provider.
+const (
+	bootstrapProvider    = "bootstrap"
+	controlPlaneProvider = "control-plane"
+	bothProviders        = "both"
+)
+
+func (s *settings) addTo(f *pflag.FlagSet) {
+	f.StringVar(&s.provider, "provider", bothProviders, "What to run: bootstrap, control-plane or both.")
+	f.StringVar(&s.namespace, "namespace", "", "Namespace to watch. Without it all namespaces are watched.")
+	f.StringVar(&s.watchFilter, "watch-filter", "",
+		fmt.Sprintf("Value of the label %s that objects must have to be looked at. Without it all are.", clusterv1.WatchLabel))
+	f.IntVar(&s.concurrency, "concurrency", 10, "Number of objects each controller works on at a time.")
+	f.DurationVar(&s.syncPeriod, "sync-period", 10*time.Minute, "How often everything is looked at without a reason.")
+	f.StringVar(&s.healthAddress, "health-addr", ":9440", "Address that /healthz and /readyz are served on.")
+	f.Float32Var(&s.qps, "kube-api-qps", 100, "Most requests per second to the management cluster.")
+	f.IntVar(&s.burst, "kube-api-burst", 200, "Most requests at once to the management cluster.")
+	f.IntVar(&s.clusters, "clustercache-concurrency", 100, "Number of workload clusters to connect to at a time.")
+	f.Float32Var(&s.clusterQPS, "clustercachetracker-client-qps", 20, "Most requests per second to each workload cluster.")
+	f.IntVar(&s.clusterBurst, "clustercachetracker-client-burst", 30, "Most requests at once to each workload cluster.")
+
+	f.BoolVar(&s.leaderElect, "leader-elect", false, "Let only one of several managers work at a time.")
+	f.DurationVar(&s.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "How long the others wait for a leader that is silent.")
+	f.DurationVar(&s.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long a leader tries to stay leader before it gives up.")
+	f.DurationVar(&s.retryPeriod, "leader-elect-retry-period", 2*time.Second, "How long to wait between two tries to become or stay leader.")
+
+	f.IntVar(&s.unusedWebhook, "webhook-port", 9443, "Accepted for existing deployments. No webhooks are served.")
+	f.StringVar(&s.unusedWebhookDir, "webhook-cert-dir", "", "Accepted for existing deployments. No webhooks are served.")
+
+	capiflags.AddManagerOptions(f, &s.diagnostics)
+	feature.MutableGates.AddFlag(f)
+	s.logging = logs.NewOptions()
+	logsv1.AddFlags(s.logging, f)
+}
+
+func (s *settings) startLogging() error {
+	return logsv1.ValidateAndApply(s.logging, nil)
+}
+
+// options checks the flags and turns them into those of the manager.
+func (s *settings) options(rest []string) (controller.Options, error) {
+	if len(rest) > 0 {
+		return controller.Options{}, fmt.Errorf("unexpected argument %q: drover takes flags only", rest[0])
+	}
+	if s.concurrency < 1 || s.clusters < 1 {
+		return controller.Options{}, fmt.Errorf("--concurrency and --clustercache-concurrency must be at least 1")
+	}
+	// The TLS options of the first result are for webhooks.
+	_, metrics, err := capiflags.GetManagerOptions(s.diagnostics)
+	if err != nil {
+		return controller.Options{}, fmt.Errorf("diagnostics flags: %w", err)
+	}
+	o := controller.Options{
+		Namespace:          s.namespace,
+		WatchFilter:        s.watchFilter,
+		Concurrency:        s.concurrency,
+		SyncPeriod:         s.syncPeriod,
+		ClusterConcurrency: s.clusters,
+		ClusterQPS:         s.clusterQPS,
+		ClusterBurst:       s.clusterBurst,
+		HealthAddress:      s.healthAddress,
+		Metrics:            *metrics,
+		LeaderElection: controller.LeaderElection{
+			Enabled:       s.leaderElect,
+			LeaseDuration: s.leaseDuration,
+			RenewDeadline: s.renewDeadline,
+			RetryPeriod:   s.retryPeriod,
+		},
+	}
+	switch s.provider {
+	case bootstrapProvider:
+		o.Bootstrap = true
+	case controlPlaneProvider:
+		o.ControlPlane = true
+	case bothProviders:
+		o.Bootstrap, o.ControlPlane = true, true
+	default:
+		return controller.Options{}, fmt.Errorf("--provider %q is not known: use %s, %s or %s", s.provider, bootstrapProvider, controlPlaneProvider, bothProviders)
+	}
+	return o, nil
+}
