@@ -43,9 +43,13 @@ type Alarm struct {
 	Kind string
 }
 
-// Status asks the member on a node how it does.
+// Status asks the member on a node how it does. A member that was silent a
+// moment ago is given less time, so that a dead server does not slow down
+// every look at the others.
 func (c *Cluster) Status(ctx context.Context, node string) (Status, error) {
 	var out Status
+	ctx, cancel := context.WithTimeout(ctx, c.patience(node))
+	defer cancel()
 	err := c.call(ctx, node, "status", func(ctx context.Context, conn *grpc.ClientConn) error {
 		r, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
 		if err != nil {
@@ -130,10 +134,12 @@ func (c *Cluster) call(ctx context.Context, node, what string, do func(context.C
 	}
 	err = classify(do(ctx, conn))
 	if err == nil {
+		c.remember(node, false)
 		return nil
 	}
 	if spoils(err) {
 		c.drop(node, conn)
+		c.remember(node, true)
 	}
 	return fmt.Errorf("etcd on node %s: %s: %w", node, what, err)
 }

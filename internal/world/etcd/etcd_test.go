@@ -146,6 +146,21 @@ func TestSilentMemberTimesOut(t *testing.T) {
 	g.Expect(time.Since(begin)).To(BeNumerically("<", etcd.CallTimeout))
 }
 
+func TestSilentMemberIsGivenLessTimeAgain(t *testing.T) {
+	g := NewWithT(t)
+	c := etcdtest.Start(t, 1)
+	c.Blackhole("n0")
+	access := c.Access(etcd.NewPool(time.Now))
+	took := func() time.Duration {
+		begin := time.Now()
+		_, err := access.Status(t.Context(), "n0")
+		g.Expect(err).To(HaveOccurred())
+		return time.Since(begin)
+	}
+	first := took()
+	g.Expect(took()).To(BeNumerically("<", first-500*time.Millisecond))
+}
+
 func TestForeignServerIsNotTrusted(t *testing.T) {
 	g := NewWithT(t)
 	c := etcdtest.Start(t, 1)

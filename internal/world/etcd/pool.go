@@ -18,6 +18,10 @@ const (
 	Port = 2379
 	// CallTimeout bounds each call, dialling included.
 	CallTimeout = 3 * time.Second
+	// shortTimeout bounds a status call to a member that failed to answer
+	// within the last silenceLife.
+	shortTimeout = 1500 * time.Millisecond
+	silenceLife  = time.Minute
 	// idleLife is how long an unused connection is kept.
 	idleLife = 2 * time.Minute
 )
@@ -34,8 +38,11 @@ type Pool struct {
 	clusters map[string]*Cluster
 }
 
-// NewPool returns an empty pool with the given clock.
+// NewPool returns an empty pool. Now is the clock, nil the wall clock.
 func NewPool(now func() time.Time) *Pool {
+	if now == nil {
+		now = time.Now
+	}
 	return &Pool{now: now, clusters: map[string]*Cluster{}}
 }
 
@@ -60,7 +67,7 @@ func (p *Pool) Cluster(uid string, authority Authority, dial Dialer) (*Cluster, 
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{now: p.now, fingerprint: print, issuer: issuer, dial: dial, conns: map[string]*pooled{}, used: p.now()}
+	c := &Cluster{now: p.now, fingerprint: print, issuer: issuer, dial: dial, conns: map[string]*pooled{}, silent: map[string]time.Time{}, used: p.now()}
 	p.clusters[uid] = c
 	return c, nil
 }
@@ -120,6 +127,8 @@ type Cluster struct {
 	dial  Dialer
 	conns map[string]*pooled
 	used  time.Time
+	// silent is when a node's member last failed to answer.
+	silent map[string]time.Time
 }
 
 type pooled struct {
@@ -132,6 +141,27 @@ func (c *Cluster) use(dial Dialer) {
 	defer c.mu.Unlock()
 	c.dial = dial
 	c.used = c.now()
+}
+
+// patience is how long to wait for a node's member.
+func (c *Cluster) patience(node string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, ok := c.silent[node]; ok && c.now().Sub(at) < silenceLife {
+		return shortTimeout
+	}
+	return CallTimeout
+}
+
+// remember notes whether a node's member was silent.
+func (c *Cluster) remember(node string, silent bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if silent {
+		c.silent[node] = c.now()
+	} else {
+		delete(c.silent, node)
+	}
 }
 
 // conn returns the connection to a node's member. gRPC opens it with the

@@ -32,18 +32,8 @@ import (
 	"github.com/drover-project/drover/internal/world/workload"
 )
 
-const (
-	// Namespace is where everything of the management cluster is.
-	Namespace = "demo"
-	// InfraGroup is the group of the infrastructure kinds.
-	InfraGroup = "infrastructure.cluster.x-k8s.io"
-	// InfraAPIVersion is the version they are served in.
-	InfraAPIVersion = InfraGroup + "/v1beta2"
-	// Version is the release of the servers.
-	Version = "v1.36.3+rke2r1"
-)
-
 // World is one control plane with its surroundings.
+
 type World struct {
 	ControlPlane *controlplanev1.RKE2ControlPlane
 	Cluster      *clusterv1.Cluster
@@ -63,8 +53,11 @@ type World struct {
 }
 
 // New returns a World with a Cluster "c", a control plane "cp" of three
+
 // replicas, its template, and no Machines. With members, etcd runs on nodes
+
 // n0, n1 and so on.
+
 func New(t *testing.T, members int) *World {
 	t.Helper()
 	w := &World{t: t, Calls: func(string, client.Object) error { return nil }, Connected: true, pool: etcd.NewPool(time.Now)}
@@ -147,26 +140,15 @@ func scheme(t *testing.T) *runtime.Scheme {
 }
 
 // definition is the CRD of an infrastructure kind, as far as references are
+
 // resolved by it.
-func definition(kind string) client.Object {
-	d := &apiextensionsv1.CustomResourceDefinition{}
-	d.Name = map[string]string{"LabMachine": "labmachines.", "LabMachineTemplate": "labmachinetemplates."}[kind] + InfraGroup
-	d.Labels = map[string]string{clusterv1.GroupVersion.Group + "/v1beta2": "v1beta2"}
-	return d
-}
 
 // Template is an infrastructure template.
-func Template(name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"size": "small"}}}}}
-	u.SetAPIVersion(InfraAPIVersion)
-	u.SetKind("LabMachineTemplate")
-	u.SetNamespace(Namespace)
-	u.SetName(name)
-	return u
-}
 
 // secrets puts in place what a server can't be made without. The etcd
+
 // authority is that of the real members.
+
 func (w *World) secrets() {
 	w.t.Helper()
 	other := etcdtest.NewAuthority(w.t, w.t.TempDir())
@@ -182,6 +164,7 @@ func (w *World) secrets() {
 }
 
 // AddSecret adds a Secret of the cluster.
+
 func (w *World) AddSecret(name string, data map[string][]byte) {
 	w.t.Helper()
 	w.Create(w.Management, &corev1.Secret{
@@ -191,6 +174,7 @@ func (w *World) AddSecret(name string, data map[string][]byte) {
 }
 
 // Create adds an object or ends the test.
+
 func (w *World) Create(c client.Client, obj client.Object) {
 	w.t.Helper()
 	if err := c.Create(w.t.Context(), obj); err != nil {
@@ -199,8 +183,11 @@ func (w *World) Create(c client.Client, obj client.Object) {
 }
 
 // AddServer adds a whole server: infrastructure machine, RKE2Config, Machine,
+
 // Node and static pods. Its name is m<i>, its Node n<i>, its member that of
+
 // the real etcd with the same number.
+
 func (w *World) AddServer(i int) *clusterv1.Machine {
 	w.t.Helper()
 	name, node := fmt.Sprintf("m%d", i), fmt.Sprintf("n%d", i)
@@ -228,30 +215,11 @@ func (w *World) AddServer(i int) *clusterv1.Machine {
 }
 
 // Node is the Ready Node of a server as RKE2 labels and annotates it.
-func Node(name string) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Labels:      map[string]string{"node-role.kubernetes.io/control-plane": "true", "node-role.kubernetes.io/etcd": "true"},
-			Annotations: map[string]string{controlplanev1.EtcdNodeNameAnnotation: name + "-0000000" + name[1:], controlplanev1.EtcdNodeAddressAnnotation: "10.0.0.1"},
-		},
-		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
-	}
-}
 
 // Pod is a Ready static pod of a server.
-func Pod(component, node string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: workload.SystemNamespace, Name: component + "-" + node,
-			Labels: map[string]string{"component": component, "tier": "control-plane"},
-		},
-		Spec:   corev1.PodSpec{NodeName: node},
-		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
-	}
-}
 
 // Connector reaches the World's workload cluster.
+
 func (w *World) Connector() *connect.Connector {
 	c := &connect.Connector{Secrets: w.Management, Clusters: workload.New(connections{w}), Members: w.pool}
 	if w.Etcd != nil {
@@ -261,6 +229,7 @@ func (w *World) Connector() *connect.Connector {
 }
 
 // Scope loads the scope of the control plane as it is now.
+
 func (w *World) Scope() *scope.Scope {
 	w.t.Helper()
 	cp := &controlplanev1.RKE2ControlPlane{}
@@ -275,6 +244,7 @@ func (w *World) Scope() *scope.Scope {
 }
 
 // connections stands in for Cluster API's ClusterCache.
+
 type connections struct{ w *World }
 
 func (c connections) GetUncachedClient(context.Context, client.ObjectKey) (client.Client, error) {
@@ -289,12 +259,7 @@ func (c connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Con
 }
 
 // List is an empty list of LabMachines or RKE2Configs.
-func List(kind string) *unstructured.UnstructuredList {
-	l := &unstructured.UnstructuredList{}
-	l.SetAPIVersion(map[string]string{"LabMachine": InfraAPIVersion, "RKE2Config": bootstrapv1.GroupVersion.String()}[kind])
-	l.SetKind(kind + "List")
-	return l
-}
 
 // Connections stands in for Cluster API's ClusterCache.
+
 func (w *World) Connections() workload.Connections { return connections{w} }
