@@ -1,0 +1,92 @@
+package scope_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/worldtest"
+)
+
+func TestLoad(t *testing.T) {
+	g := NewWithT(t)
+	w := worldtest.New(t, 0)
+	w.AddServer(0)
+	w.AddServer(1)
+	labels := map[string]string{clusterv1.ClusterNameLabel: "c", clusterv1.MachineControlPlaneLabel: ""}
+	w.Create(w.Management, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "foreign", Labels: labels}})
+	w.Create(w.Management, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "worker", Labels: map[string]string{clusterv1.ClusterNameLabel: "c"}}})
+	g.Expect(w.Management.Delete(t.Context(), w.Scope().Infrastructure["m1"].Object)).To(Succeed())
+
+	s := w.Scope()
+	g.Expect(s.Names()).To(Equal([]string{"m0", "m1"}))
+	g.Expect(s.Foreign.Names()).To(Equal([]string{"foreign"}))
+	g.Expect(s.NodeNames()).To(Equal([]string{"n0", "n1"}))
+	g.Expect(s.Configs).To(And(HaveLen(2), HaveKey("m0")))
+	g.Expect(s.Infrastructure["m0"].Object).NotTo(BeNil())
+	g.Expect(s.Infrastructure["m1"]).To(And(HaveField("Missing", true), HaveField("Err", BeNil())))
+	g.Expect(s.Template.Object.GetName()).To(Equal("t"))
+}
+
+func TestAnUnknownKindIsNotMissing(t *testing.T) {
+	g := NewWithT(t)
+	w := worldtest.New(t, 0)
+	cp := w.Scope().ControlPlane
+	cp.Spec.MachineTemplate.Spec.InfrastructureRef.Kind = "MetalTemplate"
+	s, err := scope.Load(t.Context(), w.Management, w.Management, cp)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.Template.Missing).To(BeFalse())
+	g.Expect(s.Template.Err).To(MatchError(ContainSubstring("read MetalTemplate demo/t")))
+}
+
+func TestLoadWithoutCluster(t *testing.T) {
+	g := NewWithT(t)
+	w := worldtest.New(t, 0)
+	cp := w.Scope().ControlPlane
+	cp.OwnerReferences[0].Name = "gone"
+	_, err := scope.Load(t.Context(), w.Management, w.Management, cp)
+	g.Expect(err).To(And(MatchError(scope.ErrNoCluster), MatchError(ContainSubstring("gone"))))
+	cp.OwnerReferences = nil
+	_, err = scope.Load(t.Context(), w.Management, w.Management, cp)
+	g.Expect(err).To(MatchError(scope.ErrNoCluster))
+}
+
+func TestRegistrationAddresses(t *testing.T) {
+	g := NewWithT(t)
+	w := worldtest.New(t, 0)
+	for i, addresses := range []clusterv1.MachineAddresses{
+		{{Type: clusterv1.MachineExternalIP, Address: "192.0.2.1"}, {Type: clusterv1.MachineInternalIP, Address: "10.0.0.1"}},
+		{{Type: clusterv1.MachineExternalIP, Address: "192.0.2.2"}},
+		{{Type: clusterv1.MachineInternalIP, Address: "fd00::3"}},
+	} {
+		m := w.AddServer(i)
+		m.Status.Addresses = addresses
+		if i < 2 {
+			m.Status.Conditions = []metav1.Condition{{Type: clusterv1.MachineReadyCondition, Status: metav1.ConditionTrue, Reason: "Ready"}}
+		}
+		g.Expect(w.Management.Status().Update(t.Context(), m)).To(Succeed())
+	}
+	for method, want := range map[controlplanev1.RegistrationMethod][]string{
+		"": {"10.0.0.100:9345"},
+		controlplanev1.RegistrationControlPlaneEndpoint: {"10.0.0.100:9345"},
+		controlplanev1.RegistrationAddress:              {"register.example.org:9345"},
+		controlplanev1.RegistrationInternalFirst:        {"10.0.0.1:9345", "192.0.2.2:9345"},
+		controlplanev1.RegistrationInternalOnlyIPs:      {"10.0.0.1:9345"},
+		controlplanev1.RegistrationExternalOnlyIPs:      {"192.0.2.1:9345", "192.0.2.2:9345"},
+	} {
+		s := w.Scope()
+		s.ControlPlane.Spec.RegistrationMethod = method
+		s.ControlPlane.Spec.RegistrationAddress = "register.example.org"
+		g.Expect(s.RegistrationAddresses()).To(ConsistOf(want), string(method))
+	}
+
+	s := w.Scope()
+	s.ControlPlane.Spec.RegistrationMethod = controlplanev1.RegistrationInternalFirst
+	s.Machines["m0"].DeletionTimestamp = &metav1.Time{}
+	*s.Machines["m0"].DeletionTimestamp = metav1.Now()
+	g.Expect(s.RegistrationAddresses()).To(Equal([]string{"192.0.2.2:9345"}), "nobody is sent to a server that leaves")
+}
