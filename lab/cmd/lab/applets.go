@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 
+	"github.com/drover-project/drover/lab/internal/cri"
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/host"
 	"github.com/drover-project/drover/lab/internal/sandbox"
@@ -14,6 +15,7 @@ var applets = collect(
 	guest.Applets,
 	map[string]func([]string) int{
 		host.Applet: host.Main,
+		cri.Applet:  cri.Main,
 	},
 )
 

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 )
 
@@ -152,6 +154,9 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 		return fmt.Errorf("ask the lab: %w", err)
 	}
 	response, err := c.http.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the lab does not answer; it is starting, ending, or has died: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("ask the lab: %w", err)
 	}
