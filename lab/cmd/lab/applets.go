@@ -7,6 +7,7 @@ import (
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/host"
 	"github.com/drover-project/drover/lab/internal/sandbox"
+	"github.com/drover-project/drover/lab/internal/standin"
 )
 
 // applets are the hidden commands by name.
@@ -16,6 +17,7 @@ var applets = collect(
 	map[string]func([]string) int{
 		host.Applet: host.Main,
 		cri.Applet:  cri.Main,
+		"rke2":      standin.Main,
 	},
 )
 
