@@ -1,0 +1,241 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/act"
+	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/observe"
+	"github.com/drover-project/drover/internal/upkeep"
+	"github.com/drover-project/drover/internal/world/connect"
+	"github.com/drover-project/drover/internal/world/etcd"
+	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/workload"
+)
+
+var (
+	// api talks to the test API server without a cache.
+	api client.Client
+	// underTest is the running reconciler.
+	underTest *Reconciler
+	// seen is what the running reconciler is made to see of workload
+	// clusters.
+	seen = &workloads{}
+)
+
+func TestMain(m *testing.M) {
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (int, error) {
+	log.SetLogger(logr.Discard())
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		assets = filepath.Join("..", "..", "..", "bin", "envtest")
+	}
+	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api").Output()
+	if err != nil {
+		return 0, fmt.Errorf("find the module of Cluster API: %w", err)
+	}
+	environment := &envtest.Environment{
+		BinaryAssetsDirectory: assets,
+		CRDDirectoryPaths: []string{
+			filepath.Join("..", "..", "..", "config", "crd", "bases"),
+			filepath.Join(strings.TrimSpace(string(module)), "core", "config", "crd", "bases"),
+		},
+		CRDs:                  []*apiextensionsv1.CustomResourceDefinition{definition("TestMachine"), definition("TestMachineTemplate")},
+		ErrorIfCRDPathMissing: true,
+	}
+	config, err := environment.Start()
+	if err != nil {
+		return 0, fmt.Errorf("start the test API server from %s: %w", assets, err)
+	}
+	defer func() {
+		if err := environment.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	stop, ended, err := start(config)
+	if err != nil {
+		return 0, err
+	}
+	code := m.Run()
+	stop()
+	return code, <-ended
+}
+
+// start runs the reconciler as the product does, with everything but the
+// workload clusters.
+func start(config *rest.Config) (stop func(), ended chan error, err error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme,
+		apiextensionsv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, nil, err
+		}
+	}
+	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return nil, nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	connector := &connect.Connector{Secrets: mgr.GetClient(), Clusters: workload.New(unreachable{}), Members: etcd.NewPool(time.Now)}
+	recorder := mgr.GetEventRecorder("test")
+	seen.observer = observe.New(observe.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Connector: connector})
+	seen.actor = act.New(act.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Connector: connector, Recorder: recorder})
+	underTest = &Reconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Observer: seen,
+		Actor:    seen,
+		Keeper:   &upkeep.Upkeep{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Nodes: unreachable{}, Now: time.Now},
+		Clusters: unreachable{},
+		Recorder: recorder,
+	}
+	if err := underTest.SetupWithManager(mgr, nil, controller.Options{MaxConcurrentReconciles: 4}); err != nil {
+		return nil, nil, err
+	}
+	// No workload cluster can be watched here.
+	underTest.workload.controller = nil
+	ctx, cancel := context.WithCancel(context.Background())
+	ended = make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	return cancel, ended, nil
+}
+
+// unreachable is a ClusterCache without a connection.
+type unreachable struct{}
+
+func (unreachable) GetUncachedClient(context.Context, client.ObjectKey) (client.Client, error) {
+	return nil, clustercache.ErrClusterNotConnected
+}
+
+func (unreachable) GetClient(context.Context, client.ObjectKey) (client.Client, error) {
+	return nil, clustercache.ErrClusterNotConnected
+}
+
+func (unreachable) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Config, error) {
+	return nil, clustercache.ErrClusterNotConnected
+}
+
+func (unreachable) GetHealthCheckingState(context.Context, client.ObjectKey) clustercache.HealthCheckingState {
+	return clustercache.HealthCheckingState{}
+}
+
+func (unreachable) Watch(context.Context, client.ObjectKey, clustercache.Watcher) error {
+	return clustercache.ErrClusterNotConnected
+}
+
+// workloads makes up what is seen of workload clusters and lets actions fail,
+// by namespace. All else is real.
+type workloads struct {
+	observer *observe.Observer
+	actor    *act.Actor
+
+	mu      sync.Mutex
+	overlay map[string]func(*model.Snapshot)
+	fault   map[string]func(model.Action) error
+}
+
+func (w *workloads) show(namespace string, overlay func(*model.Snapshot)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.overlay == nil {
+		w.overlay = map[string]func(*model.Snapshot){}
+	}
+	w.overlay[namespace] = overlay
+}
+
+func (w *workloads) fail(namespace string, fault func(model.Action) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fault == nil {
+		w.fault = map[string]func(model.Action) error{}
+	}
+	w.fault[namespace] = fault
+}
+
+// Observe implements Observer.
+func (w *workloads) Observe(ctx context.Context, s *scope.Scope) (model.Snapshot, error) {
+	snapshot, err := w.observer.Observe(ctx, s)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if overlay := w.overlay[s.Cluster.Namespace]; overlay != nil && err == nil {
+		overlay(&snapshot)
+	}
+	return snapshot, err
+}
+
+// Do implements Actor.
+func (w *workloads) Do(ctx context.Context, s *scope.Scope, snap model.Snapshot, action model.Action) error {
+	w.mu.Lock()
+	fault := w.fault[s.Cluster.Namespace]
+	w.mu.Unlock()
+	if fault != nil {
+		if err := fault(action); err != nil {
+			return err
+		}
+	}
+	return w.actor.Do(ctx, s, snap, action)
+}
+
+// definition is a kind of a small infrastructure provider.
+func definition(kind string) *apiextensionsv1.CustomResourceDefinition {
+	plural := strings.ToLower(kind) + "s"
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   plural + ".infrastructure.cluster.x-k8s.io",
+			Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1"},
+		},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "infrastructure.cluster.x-k8s.io",
+			Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, Plural: plural, Singular: strings.ToLower(kind)},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", XPreserveUnknownFields: ptr.To(true),
+				}},
+			}},
+		},
+	}
+}
