@@ -14,7 +14,7 @@ import (
 const stillPeriod = 10 * time.Second
 
 // maxLine keeps progress on one terminal line.
-const maxLine = 150
+const maxLine = 180
 
 // progress turns events into lines: which machine, which step, what is waited for, and for how long.
 type progress struct {
@@ -147,12 +147,12 @@ func (p *progress) planeLine(e timeline.Event) string {
 	default:
 		return ""
 	}
-	line := "control plane: " + e.Object + " " + oneLine(e.Detail)
-	if line == p.plane {
+	_, message, _ := strings.Cut(e.Detail, ": ")
+	if message = oneLine(message); message == "" || message == p.plane {
 		return ""
 	}
-	p.plane = line
-	return line
+	p.plane = message
+	return "control plane: " + message
 }
 
 // still repeats what each leaving machine waits for.

@@ -56,8 +56,9 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 	r := &Run{Log: &timeline.Log{}, start: time.Now(), out: o.Out}
 	err = r.inLab(ctx, dir, o.Start, s.play)
 	ok := r.report(err, s, o)
-	if ok {
-		return errors.Join(os.RemoveAll(dir))
+	if ok || ctx.Err() != nil {
+		// An interrupted run has nothing to show; it leaves nothing behind.
+		return errors.Join(err, os.RemoveAll(dir))
 	}
 	logs, keepErr := r.keepLogs(dir)
 	fmt.Fprintf(o.Out, "logs kept in %s\n", logs)
