@@ -1,132 +1,161 @@
-// Package config reads the configuration of the RKE2 stand-in from the same
-// files, in the same order and under the same names as RKE2 does
-// (https://docs.rke2.io/install/configuration).
+// Package config reads RKE2's config.yaml. All settings of RKE2 are known by
+// key, so that a misspelt one is refused.
 package config
 
 import (
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
+	"net/netip"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
-// Dir is where RKE2 looks for config.yaml and config.yaml.d.
+// Dir is where RKE2 looks for config.yaml and the folder config.yaml.d.
 const Dir = "/etc/rancher/rke2"
 
 // DefaultDataDir is RKE2's data-dir.
 const DefaultDataDir = "/var/lib/rancher/rke2"
 
-// Config holds the settings by RKE2's own names.
-type Config struct{ values map[string]any }
+// Config is a node's configuration.
+type Config struct{ values settings }
 
-// Load reads config.yaml and then config.yaml.d/*.yaml in alphabetical order
-// below dir. A later value wins; a key that ends in "+" appends to a list. A
-// file that is missing is no error, a key that RKE2 does not know is.
+// Load reads config.yaml and then config.yaml.d/*.yaml of the folder. Errors
+// name the file and key, never a value that could be secret.
 func Load(dir string) (Config, error) {
-	c := Config{values: map[string]any{}}
-	files := []string{filepath.Join(dir, "config.yaml")}
-	more, err := filepath.Glob(filepath.Join(dir, "config.yaml.d", "*.yaml"))
+	values, err := readSettings(filepath.Join(dir, "config.yaml"))
 	if err != nil {
-		return Config{}, fmt.Errorf("list %s: %w", dir, err)
+		return Config{}, err
 	}
-	for _, file := range append(files, more...) {
-		if err := c.merge(file); err != nil {
-			return Config{}, err
-		}
+	c := Config{values: values}
+	if err := c.check(); err != nil {
+		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
 	return c, nil
 }
 
-func (c Config) merge(file string) error {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+func (c Config) check() error {
+	if err := c.values.check(); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	values := map[string]any{}
-	if err := yaml.UnmarshalStrict(data, &values); err != nil {
-		return fmt.Errorf("parse %s: %w", file, err)
-	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		name, appends := strings.CutSuffix(key, "+")
-		if !known[name] {
-			return fmt.Errorf("%s: unknown key %q: RKE2 has no such option", file, name)
+	if server := c.String("server"); server != "" {
+		if u, err := url.Parse(server); err != nil || u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("key %q: %q is not an https:// URL", "server", server)
 		}
-		if appends {
-			c.values[name] = append(list(c.values[name]), list(values[key])...)
-			continue
+	}
+	for _, key := range []string{"node-ip", "advertise-address"} {
+		for _, value := range c.List(key) {
+			if _, err := netip.ParseAddr(value); err != nil {
+				return fmt.Errorf("key %q: %q is not an IP address", key, value)
+			}
 		}
-		c.values[name] = values[key]
+	}
+	for _, key := range []string{"cluster-cidr", "service-cidr"} {
+		for _, value := range c.List(key) {
+			if _, err := netip.ParsePrefix(value); err != nil {
+				return fmt.Errorf("key %q: %q is not an address range", key, value)
+			}
+		}
 	}
 	return nil
 }
 
-// String is the value of a key that holds one value; a list is joined by
-// commas, as RKE2 accepts both for its CIDRs.
-func (c Config) String(key string) string { return strings.Join(c.List(key), ",") }
+// String is the value of a key, "" when it is not set. Of a list it is the
+// first item.
+func (c Config) String(key string) string { return c.StringOr(key, "") }
 
-// StringOr is String, or a default where it is empty.
-func (c Config) StringOr(key, fallback string) string {
-	if v := c.String(key); v != "" {
-		return v
+// StringOr is the value of a key, or the given one when it is not set.
+func (c Config) StringOr(key, otherwise string) string {
+	if values := c.List(key); len(values) > 0 && values[0] != "" {
+		return values[0]
 	}
-	return fallback
+	return otherwise
 }
 
-// List is the value of a key that may be given once or many times.
-func (c Config) List(key string) []string { return list(c.values[key]) }
+// Bool is false when the key is not set.
+func (c Config) Bool(key string) bool {
+	// Load has looked at the value.
+	on, _ := strconv.ParseBool(c.StringOr(key, "false"))
+	return on
+}
 
-// Bool tells whether a switch is on.
-func (c Config) Bool(key string) bool { return c.String(key) == "true" }
+// List gives the items of a key. Items of addresses and names may stand
+// together between commas; arguments of components are left as they are.
+func (c Config) List(key string) []string {
+	if !slices.Contains(commaKeys, key) {
+		return c.values[key]
+	}
+	var items []string
+	for _, value := range c.values[key] {
+		for item := range strings.SplitSeq(value, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				items = append(items, item)
+			}
+		}
+	}
+	return items
+}
 
-// DataDir is where RKE2 keeps its state.
+// DataDir is RKE2's data folder.
 func (c Config) DataDir() string { return c.StringOr("data-dir", DefaultDataDir) }
 
-// Critical are the settings that all servers of a cluster must share. A server
-// that joins with another value is refused by RKE2 with "critical
-// configuration value mismatch" (https://docs.rke2.io/install/ha).
+// ClusterDomain is the cluster's DNS domain.
+func (c Config) ClusterDomain() string { return c.StringOr("cluster-domain", "cluster.local") }
+
+// ClusterCIDR is the pods' address ranges, joined by commas.
+func (c Config) ClusterCIDR() string { return c.ranges("cluster-cidr", "10.42.0.0/16") }
+
+// ServiceCIDR is the services' address ranges, joined by commas.
+func (c Config) ServiceCIDR() string { return c.ranges("service-cidr", "10.43.0.0/16") }
+
+// ClusterDNS is the address of the DNS service: the tenth of the services',
+// unless set.
+func (c Config) ClusterDNS() string {
+	if dns := c.List("cluster-dns"); len(dns) > 0 {
+		return strings.Join(dns, ",")
+	}
+	first, _, _ := strings.Cut(c.ServiceCIDR(), ",")
+	prefix, err := netip.ParsePrefix(first)
+	if err != nil {
+		return ""
+	}
+	address := prefix.Masked().Addr()
+	for range 10 {
+		address = address.Next()
+	}
+	return address.String()
+}
+
+func (c Config) ranges(key, otherwise string) string {
+	if values := c.List(key); len(values) > 0 {
+		return strings.Join(values, ",")
+	}
+	return otherwise
+}
+
+// Critical are the settings on which all servers of a cluster must agree
+// (https://docs.rke2.io/reference/server_config, "Critical Configuration
+// Values"), by key. Of the agent token only a digest is among them.
 func (c Config) Critical() map[string]string {
 	return map[string]string{
-		"cluster-cidr":             c.StringOr("cluster-cidr", "10.42.0.0/16"),
+		"agent-token":              digest(c.String("agent-token")),
+		"cluster-cidr":             c.ClusterCIDR(),
 		"service-cidr":             c.ServiceCIDR(),
-		"cluster-dns":              c.StringOr("cluster-dns", "10.43.0.10"),
+		"cluster-dns":              c.ClusterDNS(),
 		"cluster-domain":           c.ClusterDomain(),
-		"disable-cloud-controller": fmt.Sprint(c.Bool("disable-cloud-controller")),
-		"disable-kube-proxy":       fmt.Sprint(c.Bool("disable-kube-proxy")),
 		"egress-selector-mode":     c.StringOr("egress-selector-mode", "agent"),
+		"disable-cloud-controller": strconv.FormatBool(c.Bool("disable-cloud-controller")),
+		"disable-kube-proxy":       strconv.FormatBool(c.Bool("disable-kube-proxy")),
 	}
 }
 
-// ServiceCIDR is the range of service addresses.
-func (c Config) ServiceCIDR() string { return c.StringOr("service-cidr", "10.43.0.0/16") }
-
-// ClusterDomain is the DNS domain of services.
-func (c Config) ClusterDomain() string { return c.StringOr("cluster-domain", "cluster.local") }
-
-func list(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		out := make([]string, 0, len(v))
-		for _, item := range v {
-			out = append(out, fmt.Sprint(item))
-		}
-		return out
-	case []string:
-		return slices.Clone(v)
-	default:
-		if s := fmt.Sprint(v); s != "" {
-			return []string{s}
-		}
-		return nil
+func digest(secret string) string {
+	if secret == "" {
+		return ""
 	}
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
 }

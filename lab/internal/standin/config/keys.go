@@ -1,44 +1,83 @@
 package config
 
-// known are the options of `rke2 server` and `rke2 agent` as of v1.36
-// (https://docs.rke2.io/reference/server_config). The stand-in obeys those it
-// has parts for and accepts the others, as a real node would.
-var known = func() map[string]bool {
-	out := map[string]bool{}
-	for _, group := range [][]string{serverKeys, sharedKeys} {
-		for _, key := range group {
-			out[key] = true
+// kind says what values a key takes.
+type kind int
+
+const (
+	text kind = iota
+	flag
+	number
+	list
+)
+
+// keys are the settings of RKE2 1.36, of servers and agents alike: RKE2 itself
+// lets agents have server settings in their file
+// (https://docs.rke2.io/reference/server_config, …/linux_agent_config). Those
+// that nobody asks for are accepted and have no effect in the lab.
+var keys = map[string]kind{}
+
+func init() {
+	for k, names := range map[kind][]string{
+		text:   textKeys,
+		flag:   flagKeys,
+		number: {"etcd-snapshot-retention", "etcd-s3-retention", "lb-server-port"},
+		list:   listKeys,
+	} {
+		for _, name := range names {
+			keys[name] = k
 		}
 	}
-	for _, component := range []string{"kube-apiserver", "kube-scheduler", "kube-controller-manager", "kube-proxy", "etcd", "cloud-controller-manager"} {
-		out[component+"-extra-mount"], out[component+"-extra-env"], out[component+"-image"] = true, true, true
+	for _, component := range components {
+		keys[component+"-extra-mount"] = list
+		keys[component+"-extra-env"] = list
 	}
-	return out
-}()
-
-var serverKeys = []string{
-	"advertise-address", "agent-token", "agent-token-file", "bind-address", "cluster-cidr", "cluster-dns", "cluster-domain",
-	"cluster-reset", "cluster-reset-restore-path", "cni", "datastore-cafile", "datastore-certfile", "datastore-endpoint",
-	"datastore-keyfile", "disable", "disable-apiserver", "disable-cloud-controller", "disable-controller-manager", "disable-etcd",
-	"disable-kube-proxy", "disable-scheduler", "egress-selector-mode", "embedded-registry", "enable-pprof", "enable-servicelb",
-	"etcd-arg", "etcd-disable-snapshots", "etcd-expose-metrics", "etcd-s3", "etcd-s3-access-key", "etcd-s3-bucket",
-	"etcd-s3-bucket-lookup-type", "etcd-s3-config-secret", "etcd-s3-endpoint", "etcd-s3-endpoint-ca", "etcd-s3-folder",
-	"etcd-s3-insecure", "etcd-s3-proxy", "etcd-s3-region", "etcd-s3-retention", "etcd-s3-secret-key", "etcd-s3-session-token",
-	"etcd-s3-skip-ssl-verify", "etcd-s3-timeout", "etcd-snapshot-compress", "etcd-snapshot-dir", "etcd-snapshot-name",
-	"etcd-snapshot-reconcile-interval", "etcd-snapshot-retention", "etcd-snapshot-schedule-cron", "helm-controller-arg",
-	"helm-job-image", "ingress-controller", "kube-apiserver-arg", "kube-cloud-controller-manager-arg",
-	"kube-controller-manager-arg", "kube-scheduler-arg", "secrets-encryption-provider", "service-cidr",
-	"service-node-port-range", "servicelb-namespace", "supervisor-metrics", "tls-san", "tls-san-security", "write-kubeconfig",
-	"write-kubeconfig-group", "write-kubeconfig-mode", "write-kubeconfig-name",
 }
 
-var sharedKeys = []string{
-	"airgap-extra-registry", "audit-policy-file", "cloud-provider-config", "cloud-provider-name", "config",
-	"container-runtime-endpoint", "control-plane-probe-configuration", "control-plane-resource-limits",
-	"control-plane-resource-requests", "data-dir", "debug", "default-runtime", "disable-default-registry-endpoint",
-	"image-credential-provider-bin-dir", "image-credential-provider-config", "kube-proxy-arg", "kubelet-arg", "kubelet-path",
-	"lb-server-port", "node-external-dns", "node-external-ip", "node-internal-dns", "node-ip", "node-label", "node-name",
-	"node-name-from-cloud-provider-metadata", "node-taint", "nonroot-devices", "pause-image", "pod-security-admission-config-file",
-	"private-registry", "profile", "protect-kernel-defaults", "resolv-conf", "runtime-image", "selinux", "server", "snapshotter",
-	"system-default-registry", "token", "token-file", "with-node-id",
+// components are the parts of a node whose process environment can be set.
+var components = []string{
+	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "cloud-controller-manager",
+}
+
+var textKeys = []string{
+	"advertise-address", "agent-token", "agent-token-file", "audit-policy-file", "bind-address",
+	"cloud-controller-manager-image", "cloud-provider-config", "cloud-provider-name", "cluster-domain",
+	"cluster-reset-restore-path", "config", "container-runtime-endpoint", "data-dir", "datastore-cafile",
+	"datastore-certfile", "datastore-endpoint", "datastore-keyfile", "default-runtime", "egress-selector-mode",
+	"etcd-image", "etcd-s3-access-key", "etcd-s3-bucket", "etcd-s3-bucket-lookup-type", "etcd-s3-config-secret",
+	"etcd-s3-endpoint", "etcd-s3-endpoint-ca", "etcd-s3-folder", "etcd-s3-proxy", "etcd-s3-region",
+	"etcd-s3-secret-key", "etcd-s3-session-token", "etcd-s3-timeout", "etcd-snapshot-dir", "etcd-snapshot-name",
+	"etcd-snapshot-reconcile-interval", "etcd-snapshot-schedule-cron", "helm-job-image",
+	"image-credential-provider-bin-dir", "image-credential-provider-config", "kube-apiserver-image",
+	"kube-controller-manager-image", "kube-proxy-image", "kube-scheduler-image", "kubelet-path", "node-name",
+	"pause-image", "pod-security-admission-config-file", "private-registry", "profile", "resolv-conf",
+	"runtime-image", "secrets-encryption-provider", "server", "service-node-port-range", "servicelb-namespace",
+	"snapshotter", "system-default-registry", "token", "token-file", "write-kubeconfig", "write-kubeconfig-group",
+	"write-kubeconfig-mode", "write-kubeconfig-name",
+}
+
+var flagKeys = []string{
+	"cluster-reset", "debug", "disable-apiserver", "disable-cloud-controller", "disable-controller-manager",
+	"disable-default-registry-endpoint", "disable-etcd", "disable-kube-proxy", "disable-scheduler",
+	"embedded-registry", "enable-pprof", "enable-servicelb", "etcd-disable-snapshots", "etcd-expose-metrics",
+	"etcd-s3", "etcd-s3-insecure", "etcd-s3-skip-ssl-verify", "etcd-snapshot-compress",
+	"node-name-from-cloud-provider-metadata", "nonroot-devices", "prime", "protect-kernel-defaults", "selinux",
+	"supervisor-metrics", "tls-san-security", "with-node-id",
+}
+
+var listKeys = []string{
+	"airgap-extra-registry", "cluster-cidr", "cluster-dns", "cni", "control-plane-probe-configuration",
+	"control-plane-resource-limits", "control-plane-resource-requests", "disable", "etcd-arg",
+	"helm-controller-arg", "ingress-controller", "kube-apiserver-arg", "kube-cloud-controller-manager-arg",
+	"kube-controller-manager-arg", "kube-proxy-arg", "kube-scheduler-arg", "kubelet-arg", "node-external-dns",
+	"node-external-ip", "node-internal-dns", "node-ip", "node-label", "node-taint", "service-cidr", "tls-san",
+}
+
+// commaKeys are the lists whose items may hold several between commas.
+var commaKeys = []string{"cluster-cidr", "cluster-dns", "cni", "disable", "node-external-ip", "node-ip", "node-taint", "service-cidr", "tls-san"}
+
+// unsupported are settings that change what a node is in ways the lab does not
+// have: better refused than silently ignored.
+var unsupported = []string{
+	"cluster-reset", "cluster-reset-restore-path", "container-runtime-endpoint", "datastore-endpoint", "disable-apiserver", "disable-etcd",
+	"disable-controller-manager", "node-name-from-cloud-provider-metadata", "with-node-id",
 }
