@@ -11,24 +11,6 @@ import (
 	"github.com/drover-project/drover/internal/model"
 )
 
-// errCrash stands for the end of the process before a write.
-
-// setUp makes a world with the given servers; with members, real etcd runs.
-
-// record notes every write from now on, and fails those that crash says.
-
-// do observes and carries out an action on what was seen.
-
-// leave deletes a Machine and puts core at the given phase.
-
-// After a failed write nothing half-made stays, and after a crash the next
-
-// attempt clears what was left.
-
-// failOnce lets the first failure through and then repairs the world.
-
-// expectWhole checks that there are so many servers, and nothing besides.
-
 func TestDeleteMachine(t *testing.T) {
 	f := setUp(t, 2, 0)
 	f.Expect(f.do(model.DeleteMachine{Machine: "m0", Why: "outdated"})).To(Succeed())

@@ -87,6 +87,8 @@ func TestCreateNamesAMissingTemplate(t *testing.T) {
 	f.Expect(f.lastEvent()).To(ContainSubstring("Warning " + controlplanev1.FailedScaleUpEvent))
 }
 
+// After a failed write nothing half-made stays, and after a crash the next
+// attempt clears what was left.
 func TestCreateLeavesNothingHalfMade(t *testing.T) {
 	for at := range 3 {
 		t.Run(fmt.Sprintf("write %d fails", at), func(t *testing.T) {
@@ -117,6 +119,7 @@ func TestCreateLeavesNothingHalfMade(t *testing.T) {
 	}
 }
 
+// failOnce lets the first failure through and then repairs the world.
 func failOnce(calls func(string, client.Object) error) func(string, client.Object) error {
 	failed := false
 	return func(verb string, obj client.Object) error {
@@ -129,6 +132,7 @@ func failOnce(calls func(string, client.Object) error) func(string, client.Objec
 	}
 }
 
+// expectWhole checks that there are so many servers, and nothing besides.
 func (f *fixture) expectWhole(n int) {
 	f.t.Helper()
 	s := f.Scope()

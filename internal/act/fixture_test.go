@@ -18,6 +18,7 @@ import (
 	"github.com/drover-project/drover/internal/world/worldtest"
 )
 
+// errCrash stands for the end of the process before a write.
 var errCrash = errors.New("crash")
 
 type fixture struct {
@@ -31,6 +32,7 @@ type fixture struct {
 	suffix int
 }
 
+// setUp makes a world with the given servers; with members, real etcd runs.
 func setUp(t *testing.T, servers, members int) *fixture {
 	t.Helper()
 	f := &fixture{World: worldtest.New(t, members), Gomega: NewWithT(t), t: t, events: events.NewFakeRecorder(100)}
@@ -45,6 +47,7 @@ func setUp(t *testing.T, servers, members int) *fixture {
 	return f
 }
 
+// record notes every write from now on, and fails those that crash says.
 func (f *fixture) record(crash func(n int) error) {
 	f.writes = nil
 	f.Calls = func(verb string, obj client.Object) error {
@@ -66,6 +69,7 @@ func (f *fixture) observe() model.Snapshot {
 	return snap
 }
 
+// do observes and carries out an action on what was seen.
 func (f *fixture) do(a model.Action) error {
 	f.t.Helper()
 	return f.actor.Do(f.t.Context(), f.Scope(), f.observe(), a)
@@ -85,6 +89,7 @@ func (f *fixture) node(name string) *corev1.Node {
 	return n
 }
 
+// leave deletes a Machine and puts core at the given phase.
 func (f *fixture) leave(name string, phase model.Phase) {
 	f.t.Helper()
 	m := f.machine(name)

@@ -14,7 +14,6 @@ import (
 )
 
 // network stands in for the way to the registration address.
-
 type network struct {
 	dials int
 	err   error

@@ -39,7 +39,7 @@ func kubelet(w http.ResponseWriter, req *http.Request) {
 	if conn == nil {
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	var problems, data httpstream.Stream
 	for problems == nil || data == nil {
 		select {
@@ -61,7 +61,7 @@ func forward(problems, data httpstream.Stream) {
 	port := data.Headers().Get(corev1.PortHeader)
 	target, err := net.Dial("tcp", "127.0.0.1:"+port)
 	if err != nil {
-		fmt.Fprintf(problems, "error forwarding port %s to pod: %v", port, err)
+		_, _ = fmt.Fprintf(problems, "error forwarding port %s to pod: %v", port, err)
 		_ = problems.Close()
 		_ = data.Close()
 		return
@@ -84,7 +84,7 @@ func apiServer(t *testing.T, tunneling bool, seen func(*http.Request)) *Cluster 
 		case strings.Contains(req.URL.Path, "/pods/missing/"):
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","message":"pods \"missing\" not found","code":404}`)
+			_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","message":"pods \"missing\" not found","code":404}`)
 		case strings.Contains(req.URL.Path, "/pods/frozen/"):
 			<-req.Context().Done()
 		case !wsstream.IsWebSocketRequestWithTunnelingProtocol(req):
@@ -156,7 +156,7 @@ func TestDialPodRefused(t *testing.T) {
 
 	conn, err := c.DialPod(t.Context(), "kube-system", "etcd-a", port)
 	g.Expect(err).NotTo(HaveOccurred())
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, err = conn.Read(make([]byte, 1))
 	g.Expect(errors.Is(err, ErrRefused)).To(BeTrue(), "%v", err)
 }

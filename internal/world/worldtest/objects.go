@@ -24,6 +24,8 @@ const (
 	Version = "v1.36.3+rke2r1"
 )
 
+// definition is the CRD of an infrastructure kind, as far as references are
+// resolved by it.
 func definition(kind string) client.Object {
 	d := &apiextensionsv1.CustomResourceDefinition{}
 	d.Name = map[string]string{"LabMachine": "labmachines.", "LabMachineTemplate": "labmachinetemplates."}[kind] + InfraGroup
@@ -31,6 +33,7 @@ func definition(kind string) client.Object {
 	return d
 }
 
+// Template is an infrastructure template.
 func Template(name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"size": "small"}}}}}
 	u.SetAPIVersion(InfraAPIVersion)
@@ -40,6 +43,7 @@ func Template(name string) *unstructured.Unstructured {
 	return u
 }
 
+// Node is the Ready Node of a server as RKE2 labels and annotates it.
 func Node(name string) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
@@ -51,6 +55,7 @@ func Node(name string) *corev1.Node {
 	}
 }
 
+// Pod is a Ready static pod of a server.
 func Pod(component, node string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -62,6 +67,7 @@ func Pod(component, node string) *corev1.Pod {
 	}
 }
 
+// List is an empty list of LabMachines or RKE2Configs.
 func List(kind string) *unstructured.UnstructuredList {
 	l := &unstructured.UnstructuredList{}
 	l.SetAPIVersion(map[string]string{"LabMachine": InfraAPIVersion, "RKE2Config": bootstrapv1.GroupVersion.String()}[kind])

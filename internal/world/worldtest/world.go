@@ -33,7 +33,6 @@ import (
 )
 
 // World is one control plane with its surroundings.
-
 type World struct {
 	ControlPlane *controlplanev1.RKE2ControlPlane
 	Cluster      *clusterv1.Cluster
@@ -53,11 +52,8 @@ type World struct {
 }
 
 // New returns a World with a Cluster "c", a control plane "cp" of three
-
 // replicas, its template, and no Machines. With members, etcd runs on nodes
-
 // n0, n1 and so on.
-
 func New(t *testing.T, members int) *World {
 	t.Helper()
 	w := &World{t: t, Calls: func(string, client.Object) error { return nil }, Connected: true, pool: etcd.NewPool(time.Now)}
@@ -139,16 +135,8 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// definition is the CRD of an infrastructure kind, as far as references are
-
-// resolved by it.
-
-// Template is an infrastructure template.
-
 // secrets puts in place what a server can't be made without. The etcd
-
 // authority is that of the real members.
-
 func (w *World) secrets() {
 	w.t.Helper()
 	other := etcdtest.NewAuthority(w.t, w.t.TempDir())
@@ -164,7 +152,6 @@ func (w *World) secrets() {
 }
 
 // AddSecret adds a Secret of the cluster.
-
 func (w *World) AddSecret(name string, data map[string][]byte) {
 	w.t.Helper()
 	w.Create(w.Management, &corev1.Secret{
@@ -174,7 +161,6 @@ func (w *World) AddSecret(name string, data map[string][]byte) {
 }
 
 // Create adds an object or ends the test.
-
 func (w *World) Create(c client.Client, obj client.Object) {
 	w.t.Helper()
 	if err := c.Create(w.t.Context(), obj); err != nil {
@@ -183,11 +169,8 @@ func (w *World) Create(c client.Client, obj client.Object) {
 }
 
 // AddServer adds a whole server: infrastructure machine, RKE2Config, Machine,
-
 // Node and static pods. Its name is m<i>, its Node n<i>, its member that of
-
 // the real etcd with the same number.
-
 func (w *World) AddServer(i int) *clusterv1.Machine {
 	w.t.Helper()
 	name, node := fmt.Sprintf("m%d", i), fmt.Sprintf("n%d", i)
@@ -214,12 +197,7 @@ func (w *World) AddServer(i int) *clusterv1.Machine {
 	return m
 }
 
-// Node is the Ready Node of a server as RKE2 labels and annotates it.
-
-// Pod is a Ready static pod of a server.
-
 // Connector reaches the World's workload cluster.
-
 func (w *World) Connector() *connect.Connector {
 	c := &connect.Connector{Secrets: w.Management, Clusters: workload.New(connections{w}), Members: w.pool}
 	if w.Etcd != nil {
@@ -229,7 +207,6 @@ func (w *World) Connector() *connect.Connector {
 }
 
 // Scope loads the scope of the control plane as it is now.
-
 func (w *World) Scope() *scope.Scope {
 	w.t.Helper()
 	cp := &controlplanev1.RKE2ControlPlane{}
@@ -244,9 +221,9 @@ func (w *World) Scope() *scope.Scope {
 }
 
 // connections stands in for Cluster API's ClusterCache.
-
 type connections struct{ w *World }
 
+// GetUncachedClient implements workload.Connections.
 func (c connections) GetUncachedClient(context.Context, client.ObjectKey) (client.Client, error) {
 	if !c.w.Connected {
 		return nil, fmt.Errorf("connection to the workload cluster is down")
@@ -254,12 +231,10 @@ func (c connections) GetUncachedClient(context.Context, client.ObjectKey) (clien
 	return c.w.Workload, nil
 }
 
+// GetRESTConfig implements workload.Connections.
 func (c connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Config, error) {
 	return &rest.Config{}, nil
 }
 
-// List is an empty list of LabMachines or RKE2Configs.
-
 // Connections stands in for Cluster API's ClusterCache.
-
 func (w *World) Connections() workload.Connections { return connections{w} }

@@ -107,7 +107,7 @@ func (c *Cluster) initialCluster() string {
 func (c *Cluster) start(m *Member, initial, state string) {
 	c.t.Helper()
 	file := func(name string) string { return filepath.Join(c.dir, name) }
-	m.process = exec.Command(etcdBinary(c.t),
+	m.process = exec.CommandContext(context.WithoutCancel(c.t.Context()), etcdBinary(c.t),
 		"--name", m.Name, "--data-dir", file(m.Name),
 		"--listen-client-urls", "https://"+m.client, "--advertise-client-urls", "https://"+m.client,
 		"--listen-peer-urls", "http://"+m.peer, "--initial-advertise-peer-urls", "http://"+m.peer,
@@ -198,11 +198,11 @@ func (c *Cluster) Leader(access *etcd.Cluster) (leader, follower *Member, leader
 // it before it is used; etcd then ends, and the test with it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
 
@@ -300,7 +300,7 @@ func (c *Cluster) AddSilentLearner(name string) *Member {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := pb.NewClusterClient(conn).MemberAdd(ctx, &pb.MemberAddRequest{PeerURLs: []string{"http://" + m.peer}, IsLearner: true}); err != nil {
