@@ -5,13 +5,16 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/collections"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 )
 
 // Servers are all servers that may run an etcd member: the Machines, and the
-// Nodes that no Machine stands for. The order is stable.
+// Nodes that no Machine stands for. The order is stable. A Node belongs to a
+// Machine by core's reference or, until core has set it, by the provider ID,
+// which is how core finds it too.
 func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Server {
 	var out []Server
 	taken := map[string]bool{}
@@ -21,7 +24,7 @@ func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Ser
 		for _, a := range m.Status.Addresses {
 			server.Addresses = append(server.Addresses, a.Address)
 		}
-		if node, ok := nodes[m.Status.NodeRef.Name]; ok {
+		if node := nodeOf(m, nodes); node != nil {
 			server.describe(node)
 			taken[node.Name] = true
 		}
@@ -35,6 +38,21 @@ func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Ser
 		}
 	}
 	return out
+}
+
+func nodeOf(m *clusterv1.Machine, nodes map[string]*corev1.Node) *corev1.Node {
+	if m.Status.NodeRef.IsDefined() {
+		return nodes[m.Status.NodeRef.Name]
+	}
+	if m.Spec.ProviderID == "" {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if nodes[name].Spec.ProviderID == m.Spec.ProviderID {
+			return nodes[name]
+		}
+	}
+	return nil
 }
 
 func (s *Server) describe(node *corev1.Node) {
