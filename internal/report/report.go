@@ -121,24 +121,19 @@ func (r reporter) conditions() []metav1.Condition {
 }
 
 // initialized tells whether the first server has come up: the workload API
-// answered with a server's Node, and its etcd member is a started voter. It
-// never becomes false again.
+// answered with a server's Node, and etcd lists a started voter. It never
+// becomes false again. A cluster whose only server is already being deleted
+// has not come up: its replacement begins anew.
 func (r reporter) initialized() bool {
 	if was := r.ControlPlane.Status.Initialization.ControlPlaneInitialized; was != nil && *was {
 		return true
 	}
-	for _, m := range r.Snapshot.Machines {
-		if m.Deleting || !m.Node.Known || !m.Node.Value.Exists {
-			continue
-		}
-		if r.Snapshot.ControlPlane.ExternalDatastore {
-			return true
-		}
-		if member, ok := r.Snapshot.MemberOf(m.Name); ok && member.Voter() && member.Started() {
-			return true
-		}
+	stays := func(m model.Machine) bool { return !m.Deleting }
+	if !r.Snapshot.ControlPlane.Initialized || !slices.ContainsFunc(r.Snapshot.Machines, stays) {
+		return false
 	}
-	return false
+	joined := func(m model.Member) bool { return m.Voter() && m.Started() }
+	return r.Snapshot.ControlPlane.ExternalDatastore || slices.ContainsFunc(r.Snapshot.Etcd.Members.Value, joined)
 }
 
 // inTouch tells whether anything of the workload cluster could be seen.
