@@ -17,6 +17,7 @@ type images struct {
 
 func newImages() *images { return &images{names: map[string]bool{}} }
 
+// PullImage notes the name.
 func (s *images) PullImage(_ context.Context, q *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
 	name := q.GetImage().GetImage()
 	s.mu.Lock()
@@ -25,6 +26,7 @@ func (s *images) PullImage(_ context.Context, q *runtimeapi.PullImageRequest) (*
 	return &runtimeapi.PullImageResponse{ImageRef: name}, nil
 }
 
+// ImageStatus knows the images that were pulled.
 func (s *images) ImageStatus(_ context.Context, q *runtimeapi.ImageStatusRequest) (*runtimeapi.ImageStatusResponse, error) {
 	name := q.GetImage().GetImage()
 	s.mu.Lock()
@@ -35,6 +37,7 @@ func (s *images) ImageStatus(_ context.Context, q *runtimeapi.ImageStatusRequest
 	return &runtimeapi.ImageStatusResponse{Image: image(name)}, nil
 }
 
+// ListImages returns the images that were pulled.
 func (s *images) ListImages(context.Context, *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,6 +48,7 @@ func (s *images) ListImages(context.Context, *runtimeapi.ListImagesRequest) (*ru
 	return response, nil
 }
 
+// RemoveImage forgets the name.
 func (s *images) RemoveImage(_ context.Context, q *runtimeapi.RemoveImageRequest) (*runtimeapi.RemoveImageResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,103 +3,133 @@ package cri
 import (
 	"context"
 	"errors"
-	"io"
+	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// command is what a container, or an exec into it, runs.
-type command struct {
-	argv []string
-	dir  string
-	env  []string
-	log  *logFile
-}
+// outputDelay is how long after the end of a process its output is waited for:
+// a descendant in a group of its own may keep the other end open for ever.
+const outputDelay = time.Second
 
 // process is the main process of a container. It leads a process group, which
-// ends with it.
+// ends with it. A descendant that makes a group of its own escapes; it ends
+// with the machine.
 type process struct {
-	group    int
-	done     chan struct{}
-	exitCode int32 // valid once done is closed
+	pid      int
+	done     chan struct{} // closed when the process is gone and its output is in the log
+	exitCode int32         // valid once done is closed
+	finished int64         // valid once done is closed
+
+	mu     sync.Mutex
+	reaped bool     // pid may belong to somebody else
+	mounts *os.File // the process's mount namespace, to join it
 }
 
-// startProcess starts the command with its output going to the log.
-func startProcess(c command) (*process, error) {
-	if err := c.log.open(); err != nil {
+// startProcess starts the command with its output going to the log. It fails
+// when the command cannot be run.
+func startProcess(what launch, logs *logFile) (*process, error) {
+	if err := logs.open(); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(context.Background(), c.argv[0], c.argv[1:]...)
-	cmd.Dir, cmd.Env = c.dir, c.env
-	if cmd.Dir == "" {
-		cmd.Dir = "/"
-	}
-	stdout, stderr := c.log.stream("stdout"), c.log.stream("stderr")
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// A child of the container that keeps the output open must not keep the
-	// container alive.
-	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-
-	p := &process{done: make(chan struct{})}
-	started := make(chan error)
+	stdout, stderr := logs.stream("stdout"), logs.stream("stderr")
+	started, result := make(chan error), &process{done: make(chan struct{})}
 	go func() {
-		// The death signal comes when the thread that started the process
-		// ends, so that this one must last as long as the process.
-		runtime.LockOSThread()
-		err := cmd.Start()
+		runtime.LockOSThread() // see launch.start
+		cmd, err := what.start(context.Background(), func(cmd *exec.Cmd) {
+			cmd.Stdout, cmd.Stderr = stdout, stderr
+			cmd.WaitDelay = outputDelay
+		})
 		if err == nil {
-			p.group = cmd.Process.Pid
+			result.pid = cmd.Process.Pid
+			// It fails when the process has ended already.
+			result.mounts, _ = openMounts(result.pid)
 		}
 		started <- err
-		if err != nil {
-			_ = c.log.close()
-			return
+		if err == nil {
+			result.wait(cmd)
+			stdout.flush()
+			stderr.flush()
 		}
-		err = cmd.Wait()
-		// What is left of the group has lost its first process.
-		_ = syscall.Kill(-p.group, syscall.SIGKILL)
-		stdout.flush()
-		stderr.flush()
-		_ = c.log.close()
-		p.exitCode = exitCode(err)
-		close(p.done)
+		logs.close()
+		close(result.done)
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	return p, nil
+	return result, nil
 }
 
-// stop ends the process and returns when it is gone.
-func (p *process) stop(grace time.Duration) {
+// wait waits for the end of the process, and ends the rest of its group.
+func (p *process) wait(cmd *exec.Cmd) {
+	// As long as nobody has taken its exit status, the process's id, which is
+	// also the group's, goes to nobody else.
+	for {
+		if err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	p.mu.Lock()
+	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+	p.reaped = true
+	_ = p.mounts.Close()
+	p.mu.Unlock()
+	p.exitCode = exitCode(cmd.Wait())
+	p.finished = now()
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// signal sends a signal to the whole group; a group that is gone gets none.
+func (p *process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		// It fails only for a group without a process, and ours has one.
+		_ = syscall.Kill(-p.pid, s)
+	}
+}
+
+// stop ends the process and returns when it is gone, or with the error of ctx.
+func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	if grace > 0 {
-		// Only the main process is asked, as in a real container. It may be
-		// gone already; then done is about to be closed.
-		_ = syscall.Kill(p.group, syscall.SIGTERM)
+		p.signal(syscall.SIGTERM)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
 		case <-p.done:
-			return
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-timer.C:
 		}
 	}
+	p.signal(syscall.SIGKILL)
 	select {
 	case <-p.done:
-		return
-	default:
-		_ = syscall.Kill(-p.group, syscall.SIGKILL)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	<-p.done
 }
 
 // exitCode is the exit status as a shell would give it.
 func exitCode(err error) int32 {
 	var exit *exec.ExitError
 	switch {
+	// Output that was not waited for is no failure of the process.
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return 0
 	case !errors.As(err, &exit):
@@ -109,31 +139,4 @@ func exitCode(err error) int32 {
 		return 128 + int32(status.Signal())
 	}
 	return int32(exit.ExitCode())
-}
-
-// runExec runs a command beside a container's process, in a group of its own
-// that is killed when ctx ends.
-func runExec(ctx context.Context, c command, stdin io.Reader, stdout, stderr io.Writer) error {
-	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
-	cmd.Dir, cmd.Env = c.dir, c.env
-	if cmd.Dir == "" {
-		cmd.Dir = "/"
-	}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	if stdin != nil {
-		// Not cmd.Stdin: Wait would wait for the client to end its input.
-		pipe, err := cmd.StdinPipe()
-		if err != nil {
-			return err
-		}
-		go func() {
-			// Either end may go away first.
-			_, _ = io.Copy(pipe, stdin)
-			_ = pipe.Close()
-		}()
-	}
-	return cmd.Run()
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"log/slog"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	"k8s.io/cri-streaming/pkg/streaming"
 )
 
 // service is the runtime half of the CRI.
@@ -18,16 +18,18 @@ type service struct {
 	// Calls that are not needed here answer "unimplemented".
 	runtimeapi.UnimplementedRuntimeServiceServer
 	nodeIP  string
-	streams streaming.Server
+	log     *slog.Logger
+	streams *streams
 
 	mu         sync.Mutex
 	sandboxes  map[string]*runtimeapi.PodSandboxStatus
 	containers map[string]*container
 }
 
-func newService(nodeIP string) *service {
+func newService(nodeIP string, log *slog.Logger) *service {
 	return &service{
 		nodeIP:     nodeIP,
+		log:        log,
 		sandboxes:  map[string]*runtimeapi.PodSandboxStatus{},
 		containers: map[string]*container{},
 	}
@@ -42,10 +44,12 @@ func newID() string {
 
 func now() int64 { return time.Now().UnixNano() }
 
+// Version names the lab's runtime and the version of the CRI, as the kubelet asks first.
 func (s *service) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{Version: "0.1.0", RuntimeName: "lab", RuntimeVersion: "1.0.0", RuntimeApiVersion: "v1"}, nil
 }
 
+// Status is ready at all times: there is no network to wait for.
 func (s *service) Status(context.Context, *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
 	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
 		{Type: runtimeapi.RuntimeReady, Status: true},
@@ -53,6 +57,7 @@ func (s *service) Status(context.Context, *runtimeapi.StatusRequest) (*runtimeap
 	}}}, nil
 }
 
+// RuntimeConfig names a cgroup driver, without which the kubelet does not start.
 func (s *service) RuntimeConfig(context.Context, *runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse, error) {
 	return &runtimeapi.RuntimeConfigResponse{Linux: &runtimeapi.LinuxRuntimeConfiguration{CgroupDriver: runtimeapi.CgroupDriver_CGROUPFS}}, nil
 }
@@ -62,93 +67,51 @@ func (s *service) UpdateRuntimeConfig(context.Context, *runtimeapi.UpdateRuntime
 	return &runtimeapi.UpdateRuntimeConfigResponse{}, nil
 }
 
-func (s *service) RunPodSandbox(_ context.Context, q *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
-	namespaces := q.GetConfig().GetLinux().GetSecurityContext().GetNamespaceOptions()
-	if namespaces == nil {
-		namespaces = &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE}
-	}
-	sandbox := &runtimeapi.PodSandboxStatus{
-		Id:          newID(),
-		Metadata:    q.GetConfig().GetMetadata(),
-		State:       runtimeapi.PodSandboxState_SANDBOX_READY,
-		CreatedAt:   now(),
-		Labels:      q.GetConfig().GetLabels(),
-		Annotations: q.GetConfig().GetAnnotations(),
-		Network:     &runtimeapi.PodSandboxNetworkStatus{Ip: s.nodeIP},
-		Linux:       &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: namespaces}},
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sandboxes[sandbox.Id] = sandbox
-	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: sandbox.Id}, nil
+// UpdateContainerResources has nothing to update.
+func (s *service) UpdateContainerResources(context.Context, *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
+	return &runtimeapi.UpdateContainerResourcesResponse{}, nil
 }
 
-// StopPodSandbox kills what still runs in the sandbox: the kubelet has stopped
-// the containers gracefully before.
-func (s *service) StopPodSandbox(_ context.Context, q *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
-	for _, c := range s.find(func(c *container) bool { return c.sandbox == q.GetPodSandboxId() }) {
-		c.stop(0)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if old := s.sandboxes[q.GetPodSandboxId()]; old != nil {
-		stopped := cloneSandbox(old)
-		stopped.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
-		s.sandboxes[old.Id] = stopped
-	}
-	return &runtimeapi.StopPodSandboxResponse{}, nil
+// ListContainerStats measures nothing.
+func (s *service) ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
+	return &runtimeapi.ListContainerStatsResponse{}, nil
 }
 
-func (s *service) RemovePodSandbox(ctx context.Context, q *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {
-	if _, err := s.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: q.GetPodSandboxId()}); err != nil {
-		return nil, err
-	}
+// ListPodSandboxStats measures nothing.
+func (s *service) ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+	return &runtimeapi.ListPodSandboxStatsResponse{}, nil
+}
+
+// get returns a container, or the error by which the kubelet knows that there is none.
+func (s *service) get(id string) (*container, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, c := range s.containers {
-		if c.sandbox == q.GetPodSandboxId() {
-			delete(s.containers, id)
+	c := s.containers[id]
+	if c == nil {
+		return nil, status.Errorf(codes.NotFound, "container %s does not exist", id)
+	}
+	return c, nil
+}
+
+func (s *service) find(wanted func(*container) bool) []*container {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*container
+	for _, c := range s.containers {
+		if wanted(c) {
+			found = append(found, c)
 		}
 	}
-	delete(s.sandboxes, q.GetPodSandboxId())
-	return &runtimeapi.RemovePodSandboxResponse{}, nil
+	return found
 }
 
-func (s *service) PodSandboxStatus(_ context.Context, q *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sandbox := s.sandboxes[q.GetPodSandboxId()]
-	if sandbox == nil {
-		return nil, status.Errorf(codes.NotFound, "sandbox %s does not exist", q.GetPodSandboxId())
+// stopAll ends every container, all at once.
+func (s *service) stopAll(grace time.Duration) {
+	var all sync.WaitGroup
+	for _, c := range s.find(func(*container) bool { return true }) {
+		all.Go(func() { _ = c.stop(context.Background(), grace) })
 	}
-	return &runtimeapi.PodSandboxStatusResponse{Status: sandbox}, nil
-}
-
-func (s *service) ListPodSandbox(_ context.Context, q *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
-	filter := q.GetFilter()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	response := &runtimeapi.ListPodSandboxResponse{}
-	for _, sandbox := range s.sandboxes {
-		if filter.GetId() != "" && filter.GetId() != sandbox.Id ||
-			filter.GetState() != nil && filter.GetState().GetState() != sandbox.State ||
-			!hasLabels(sandbox.Labels, filter.GetLabelSelector()) {
-			continue
-		}
-		response.Items = append(response.Items, &runtimeapi.PodSandbox{
-			Id: sandbox.Id, Metadata: sandbox.Metadata, State: sandbox.State, CreatedAt: sandbox.CreatedAt,
-			Labels: sandbox.Labels, Annotations: sandbox.Annotations,
-		})
-	}
-	return response, nil
-}
-
-// cloneSandbox makes a copy to change: the original may be on its way to a client.
-func cloneSandbox(s *runtimeapi.PodSandboxStatus) *runtimeapi.PodSandboxStatus {
-	return &runtimeapi.PodSandboxStatus{
-		Id: s.Id, Metadata: s.Metadata, State: s.State, CreatedAt: s.CreatedAt,
-		Labels: s.Labels, Annotations: s.Annotations, Network: s.Network, Linux: s.Linux,
-	}
+	all.Wait()
 }
 
 func hasLabels(labels, wanted map[string]string) bool {

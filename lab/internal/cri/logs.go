@@ -23,34 +23,49 @@ type logFile struct {
 	file *os.File
 }
 
-// open opens the file, and again when it was moved away.
+// open starts the log, or goes on with that of an earlier start.
 func (l *logFile) open() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o755); err != nil {
 		return fmt.Errorf("folder of the log: %w", err)
 	}
-	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
-	if err != nil {
-		return fmt.Errorf("open log: %w", err)
-	}
-	old := l.file
+	file, err := l.create()
 	l.file = file
-	if old != nil {
-		return old.Close()
-	}
-	return nil
+	return err
 }
 
-func (l *logFile) close() error {
+// reopen makes a new file after the old one was moved away. It does nothing to
+// a log that is closed.
+func (l *logFile) reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return nil
 	}
-	file := l.file
+	file, err := l.create()
+	if err != nil {
+		return err
+	}
+	old := l.file
+	l.file = file
+	return old.Close()
+}
+
+func (l *logFile) create() (*os.File, error) {
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return file, nil
+}
+
+// close ends the log. Each line is written at once, so nothing can be lost.
+func (l *logFile) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.file.Close()
 	l.file = nil
-	return file.Close()
 }
 
 func (l *logFile) write(stream, tag string, line []byte) error {
