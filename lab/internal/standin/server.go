@@ -60,6 +60,7 @@ func (n *node) runServer(ctx context.Context) error {
 		return err
 	}
 	go (&member.Promoter{Client: s.etcd, Log: n.log}).Run(ctx)
+	go s.reportVoters(ctx)
 	go s.watchOwnNode(ctx)
 	go s.runMemberController(ctx, stop)
 	if _, err := daemon.SdNotify(false, daemon.SdNotifyReady); err != nil {

@@ -119,6 +119,17 @@ func Leads(ctx context.Context, c *clientv3.Client) (bool, error) {
 	return status.Leader == status.Header.MemberId, nil
 }
 
+// Answers tells whether a member itself answers.
+func Answers(ctx context.Context, c *clientv3.Client, m *etcdserverpb.Member) bool {
+	if len(m.ClientURLs) == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := c.Status(ctx, m.ClientURLs[0])
+	return err == nil
+}
+
 // Remove takes out the member that has the name and the peer address of a
 // node, as RKE2 does. It tells whether there was one.
 func Remove(ctx context.Context, c *clientv3.Client, name, address string) (bool, error) {

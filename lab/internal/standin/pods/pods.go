@@ -75,13 +75,15 @@ type Component struct {
 	// Extra are the user's arguments, with or without leading dashes. One of
 	// the same name replaces ours.
 	Extra []string
-	// Environment is added to the process.
-	Environment map[string]string
+	// Environment is added to the process, as NAME=VALUE.
+	Environment []string
 	Probes      Probes
 }
 
 // Probes are the health endpoints on the node's loopback address.
 type Probes struct {
+	// Command asks for a path instead of the kubelet, which has no credentials.
+	Command                      func(path string) []string
 	Scheme                       corev1.URIScheme
 	Port                         int
 	Live, Ready, Start           string
@@ -101,6 +103,10 @@ func New(c Component) *corev1.Pod {
 			{Name: "GOGC", Value: "50"},
 			{Name: "GOMAXPROCS", Value: "2"},
 		},
+	}
+	for _, variable := range c.Environment {
+		name, value, _ := strings.Cut(variable, "=")
+		container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: value})
 	}
 	p := c.Probes
 	container.LivenessProbe = p.probe(p.Live, 10, 8)
@@ -124,12 +130,13 @@ func (p Probes) probe(path string, period, failures int32) *corev1.Probe {
 	if path == "" {
 		return nil
 	}
-	return &corev1.Probe{
-		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-			Host: "127.0.0.1", Scheme: p.Scheme, Port: intstr.FromInt(p.Port), Path: path,
-		}},
-		PeriodSeconds: period, FailureThreshold: failures, TimeoutSeconds: 15,
+	handler := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+		Host: "127.0.0.1", Scheme: p.Scheme, Port: intstr.FromInt(p.Port), Path: path,
+	}}
+	if p.Command != nil {
+		handler = corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: p.Command(path)}}
 	}
+	return &corev1.Probe{ProbeHandler: handler, PeriodSeconds: period, FailureThreshold: failures, TimeoutSeconds: 15}
 }
 
 // merge adds the user's arguments, which win over ours of the same name.

@@ -1,0 +1,310 @@
+package standin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/drover-project/drover/lab/internal/guest"
+	"github.com/drover-project/drover/lab/internal/machine"
+)
+
+// patience bounds every wait: a start takes some ten seconds on an idle computer.
+const patience = 4 * time.Minute
+
+// cluster is a set of machines under test.
+type cluster struct {
+	t       *testing.T
+	manager *machine.Manager
+	dir     string
+	kube    string
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("boots machines")
+	}
+	kube, err := filepath.Abs("../../../bin/kube")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kube); err != nil {
+		t.Skip("needs bin/kube: make build")
+	}
+	dir, err := os.MkdirTemp("", "lab-standin-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager, err := machine.NewManager(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t, manager: manager, dir: dir, kube: kube}
+	t.Cleanup(func() {
+		manager.Close()
+		if t.Failed() && os.Getenv("LAB_KEEP") != "" {
+			t.Logf("disks are kept in %s", dir)
+			return
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// boot starts a machine that becomes a server or an agent with the given
+// config.yaml, and waits until its user data is worked off.
+func (c *cluster) boot(name, kind, config string) machine.Info {
+	c.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	started := time.Now()
+	userData := fmt.Sprintf("#cloud-config\nwrite_files:\n- {path: /etc/rancher/rke2/config.yaml, content: %q}\nruncmd:\n"+
+		"- curl -sfL https://get.rke2.io | INSTALL_RKE2_TYPE=%s INSTALL_RKE2_VERSION=v1.36.3+rke2r1 sh -\n- systemctl start rke2-%s\n", config, kind, kind)
+	if _, err := c.manager.Boot(ctx, machine.Spec{
+		Name: name, Cluster: "c1", Role: machine.ControlPlane, BootstrapData: []byte(userData),
+		ProviderID: "lab://c1/" + name, LabBinary: self, KubeBinary: c.kube,
+	}); err != nil {
+		c.t.Fatal(err)
+	}
+	for info := range c.manager.Watch(ctx) {
+		if info.Name != name || info.Boot.State == guest.BootPending {
+			continue
+		}
+		if info.Boot.State != guest.BootSucceeded {
+			c.t.Fatalf("%s: %+v\n%s", name, info.Boot, c.log(name))
+		}
+		c.t.Logf("%s is up after %.1f s", name, time.Since(started).Seconds())
+		return info
+	}
+	c.t.Fatalf("%s did not start in time\n%s", name, c.log(name))
+	return machine.Info{}
+}
+
+// log is the end of a machine's service log.
+func (c *cluster) log(name string) string {
+	files, _ := filepath.Glob(filepath.Join(c.dir, "machines", name, "var/log/rke2-*.log"))
+	var all strings.Builder
+	for _, file := range files {
+		data, _ := os.ReadFile(file)
+		all.Write(data[max(0, len(data)-4000):])
+	}
+	return all.String()
+}
+
+// kubectl runs a command with the administrator's credentials on a server.
+func (c *cluster) kubectl(server string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	defer cancel()
+	argv := append([]string{"/run/lab/sbin/kube", "kubectl", "--kubeconfig=/etc/rancher/rke2/rke2.yaml"}, args...)
+	result, err := c.manager.Exec(ctx, server, argv, nil)
+	if err != nil {
+		return "", err
+	}
+	if result.Code != 0 {
+		return "", fmt.Errorf("kubectl %s: exit code %d: %s", strings.Join(args, " "), result.Code, result.Stderr)
+	}
+	return string(result.Stdout), nil
+}
+
+func (c *cluster) must(server string, args ...string) string {
+	c.t.Helper()
+	out, err := c.kubectl(server, args...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// nodes lists the cluster's Nodes by name, through a server.
+func (c *cluster) nodes(server string) (map[string]corev1.Node, error) {
+	out, err := c.kubectl(server, "get", "nodes", "-o", "json")
+	if err != nil {
+		return nil, err
+	}
+	var list corev1.NodeList
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		return nil, err
+	}
+	nodes := map[string]corev1.Node{}
+	for _, node := range list.Items {
+		nodes[node.Name] = node
+	}
+	return nodes, nil
+}
+
+// eventually waits until check returns "", and fails with what it returned last.
+func (c *cluster) eventually(what string, check func() string) {
+	c.t.Helper()
+	started := time.Now()
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		problem := check()
+		if problem == "" {
+			c.t.Logf("%s after %.1f s", what, time.Since(started).Seconds())
+			return
+		}
+		if time.Since(started) > patience {
+			c.t.Fatalf("%s: %s", what, problem)
+		}
+		<-tick.C
+	}
+}
+
+func condition(node corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
+	for _, c := range node.Status.Conditions {
+		if c.Type == kind {
+			return c.Status
+		}
+	}
+	return ""
+}
+
+func (c *cluster) ready(server string, names ...string) func() string {
+	return func() string {
+		nodes, err := c.nodes(server)
+		if err != nil {
+			return err.Error()
+		}
+		for _, name := range names {
+			if node := nodes[name]; condition(node, corev1.NodeReady) != corev1.ConditionTrue {
+				return "Node " + name + " is not ready"
+			}
+		}
+		return ""
+	}
+}
+
+// members are etcd's members as the supervisor lists them.
+func (c *cluster) members(server string) string {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	defer cancel()
+	result, err := c.manager.Exec(ctx, server, []string{"curl", "-sk", "-u", "server:secret", "https://127.0.0.1:9345/db/info"}, nil)
+	if err != nil {
+		return err.Error()
+	}
+	return string(result.Stdout)
+}
+
+func TestThreeServersAndAnAgent(t *testing.T) {
+	c := newCluster(t)
+	first := c.boot("s1", "server", "token: secret\nagent-token: other\ntls-san: [lab.test]\n")
+	c.eventually("s1 is ready", c.ready("s1", "s1"))
+	nodes, err := c.nodes("s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := nodes["s1"]
+	for _, check := range []struct{ what, got, want string }{
+		{"provider ID", node.Spec.ProviderID, "lab://c1/s1"},
+		{"version", node.Status.NodeInfo.KubeletVersion, "v1.36.3+rke2r1"},
+		{"control-plane label", node.Labels[labelControlPlane], "true"},
+		{"etcd label", node.Labels[labelEtcd], "true"},
+		{"address annotation", node.Annotations[annotationAddress], first.IP.String()},
+	} {
+		if check.got != check.want {
+			t.Errorf("%s of s1: got %q, want %q", check.what, check.got, check.want)
+		}
+	}
+	if name := node.Annotations[annotationName]; !strings.HasPrefix(name, "s1-") || len(name) != len("s1-")+8 {
+		t.Errorf("member name: %q", name)
+	}
+
+	join := fmt.Sprintf("server: https://%s:9345\n", first.IP)
+	c.boot("s2", "server", join+"token: secret\nagent-token: other\n")
+	c.boot("s3", "server", join+"token: secret\nagent-token: other\n")
+	c.boot("w1", "agent", join+"token: other\n")
+	c.eventually("all are ready", c.ready("s1", "s1", "s2", "s3", "w1"))
+	c.eventually("all servers are known as voters", func() string {
+		nodes, err := c.nodes("s1")
+		if err != nil {
+			return err.Error()
+		}
+		for _, name := range []string{"s1", "s2", "s3"} {
+			if condition(nodes[name], conditionVoter) != corev1.ConditionTrue {
+				return name + " has no condition " + string(conditionVoter)
+			}
+		}
+		return ""
+	})
+	c.eventually("mirror pods are there", func() string {
+		names := c.must("s2", "get", "pods", "-n", "kube-system", "-o", "name")
+		for _, want := range []string{"etcd-s3", "kube-apiserver-s3", "kube-controller-manager-s3", "kube-scheduler-s3"} {
+			if !strings.Contains(names, "pod/"+want+"\n") {
+				return want + " is missing"
+			}
+		}
+		return ""
+	})
+
+	t.Run("the service restarts without its pods", func(t *testing.T) { c.restart("s2") })
+	t.Run("the annotation removes a member", func(t *testing.T) { c.removeByAnnotation("s1", "s2") })
+}
+
+// restart makes sure that a restart of the service leaves etcd's process alone.
+func (c *cluster) restart(server string) {
+	pid := func() string {
+		ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+		defer cancel()
+		result, err := c.manager.Exec(ctx, server, []string{"pgrep", "-f", "sbin/kube etcd"}, nil)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return string(result.Stdout)
+	}
+	before := pid()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	if result, err := c.manager.Exec(ctx, server, []string{"systemctl", "restart", "rke2-server"}, nil); err != nil || result.Code != 0 {
+		c.t.Fatalf("restart: %v %+v", err, result)
+	}
+	if after := pid(); after != before || before == "" {
+		c.t.Errorf("etcd was process %q and is %q", before, after)
+	}
+	c.eventually(server+" is ready again", c.ready(server, server))
+}
+
+func (c *cluster) removeByAnnotation(via, victim string) {
+	c.must(via, "annotate", "node", victim, annotationRemove+"=true")
+	c.eventually("the member is gone", func() string {
+		if members := c.members(via); strings.Contains(members, `"`+victim+"-") || !strings.Contains(members, `"`+via+"-") {
+			return "members: " + members
+		}
+		return ""
+	})
+	c.eventually("the removal is recorded", func() string {
+		nodes, err := c.nodes(via)
+		if err != nil {
+			return err.Error()
+		}
+		if annotations := nodes[victim].Annotations; annotations[annotationRemoved] == "" || annotations[annotationName] != "" {
+			return fmt.Sprint("annotations: ", annotations)
+		}
+		return ""
+	})
+	c.eventually("the static pods are taken down", func() string {
+		left, err := filepath.Glob(filepath.Join(c.dir, "machines", victim, "var/lib/rancher/rke2/agent/pod-manifests/*.yaml"))
+		if err != nil || len(left) > 0 {
+			return fmt.Sprint("left: ", left, err)
+		}
+		return ""
+	})
+	if err := c.manager.Kill(victim); err != nil {
+		c.t.Fatal(err)
+	}
+	c.must(via, "delete", "node", victim)
+}
