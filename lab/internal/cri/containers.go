@@ -134,8 +134,8 @@ func (c *container) stop(ctx context.Context, grace time.Duration) error {
 // StopContainer stops a container within the request's grace. Stopping what is
 // gone is a success.
 func (s *service) StopContainer(ctx context.Context, q *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
-	c, err := s.get(q.GetContainerId())
-	if err != nil {
+	c := s.lookup(q.GetContainerId())
+	if c == nil {
 		return &runtimeapi.StopContainerResponse{}, nil
 	}
 	if err := c.stop(ctx, time.Duration(q.GetTimeout())*time.Second); err != nil {
@@ -147,8 +147,8 @@ func (s *service) StopContainer(ctx context.Context, q *runtimeapi.StopContainer
 // RemoveContainer forgets a container, killing it if need be. Removing what is
 // gone is a success.
 func (s *service) RemoveContainer(ctx context.Context, q *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
-	c, err := s.get(q.GetContainerId())
-	if err != nil {
+	c := s.lookup(q.GetContainerId())
+	if c == nil {
 		return &runtimeapi.RemoveContainerResponse{}, nil
 	}
 	if err := c.stop(ctx, 0); err != nil {

@@ -54,7 +54,7 @@ func (l launch) start(ctx context.Context, adjust func(*exec.Cmd)) (*exec.Cmd, e
 	}
 	defer func() { _ = answer.Close() }()
 
-	cmd := exec.CommandContext(ctx, self, shimApplet)
+	cmd := exec.CommandContext(ctx, self, Applet, shimCommand)
 	cmd.Env = []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if len(l.Mounts) > 0 && !l.Join {

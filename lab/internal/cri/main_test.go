@@ -17,8 +17,8 @@ import (
 
 // The runtime starts its own program file as its shim.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == shimApplet {
-		os.Exit(shimMain(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == Applet {
+		os.Exit(Main(os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }

@@ -31,13 +31,6 @@ import (
 // Applet is the name under which the lab's multi-call binary runs Main.
 const Applet = "cri"
 
-// Applets are the commands of this package by the name they are called with.
-// Each returns its exit code.
-var Applets = map[string]func(args []string) int{
-	Applet:     Main,
-	shimApplet: shimMain,
-}
-
 // stopGrace is how long containers may take to end when the server ends.
 const stopGrace = 3 * time.Second
 
@@ -55,6 +48,9 @@ type Options struct {
 // arguments are --socket, --node-ip and, optionally, --log (a file to append to
 // instead of writing to standard error).
 func Main(args []string) int {
+	if len(args) > 0 && args[0] == shimCommand {
+		return shimMain()
+	}
 	flags := flag.NewFlagSet(Applet, flag.ContinueOnError)
 	options := Options{Log: os.Stderr}
 	flags.StringVar(&options.Socket, "socket", "", "path of the unix socket to serve on")

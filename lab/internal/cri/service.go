@@ -82,15 +82,19 @@ func (s *service) ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandbo
 	return &runtimeapi.ListPodSandboxStatsResponse{}, nil
 }
 
-// get returns a container, or the error by which the kubelet knows that there is none.
-func (s *service) get(id string) (*container, error) {
+// lookup returns a container, or nil when there is none.
+func (s *service) lookup(id string) *container {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.containers[id]
-	if c == nil {
-		return nil, status.Errorf(codes.NotFound, "container %s does not exist", id)
+	return s.containers[id]
+}
+
+// get returns a container, or the error by which the kubelet knows that there is none.
+func (s *service) get(id string) (*container, error) {
+	if c := s.lookup(id); c != nil {
+		return c, nil
 	}
-	return c, nil
+	return nil, status.Errorf(codes.NotFound, "container %s does not exist", id)
 }
 
 func (s *service) find(wanted func(*container) bool) []*container {

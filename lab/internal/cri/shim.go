@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shimApplet becomes a container's command after it has made its surroundings.
-const shimApplet = "cri-shim"
+// shimCommand is the one argument with which Main becomes a container's command
+// instead of serving: as the shim, it first makes the command's surroundings.
+const shimCommand = "shim"
 
 // What the shim is started with beside its standard streams.
 const (
@@ -23,7 +24,7 @@ const (
 )
 
 // shimMain returns only when it failed.
-func shimMain([]string) int {
+func shimMain() int {
 	for _, fd := range []int{shimLaunchFD, shimStatusFD, shimMountsFD} {
 		syscall.CloseOnExec(fd)
 	}
@@ -38,7 +39,7 @@ func shimMain([]string) int {
 func become(order *os.File) error {
 	var what launch
 	if err := json.NewDecoder(order).Decode(&what); err != nil {
-		return fmt.Errorf("%s is started by the runtime itself: %w", shimApplet, err)
+		return fmt.Errorf("the shim is started by the runtime itself: %w", err)
 	}
 	// The namespace below is this thread's, and so must the command be.
 	runtime.LockOSThread()
