@@ -18,25 +18,23 @@ import (
 // that existing deployments start, so that a deployment changes its image and
 // nothing else.
 type settings struct {
-	provider         string
-	namespace        string
-	watchFilter      string
-	concurrency      int
-	syncPeriod       time.Duration
-	healthAddress    string
-	qps              float32
-	burst            int
-	clusters         int
-	clusterQPS       float32
-	clusterBurst     int
-	leaderElect      bool
-	leaseDuration    time.Duration
-	renewDeadline    time.Duration
-	retryPeriod      time.Duration
-	diagnostics      capiflags.ManagerOptions
-	logging          *logsv1.LoggingConfiguration
-	unusedWebhook    int
-	unusedWebhookDir string
+	provider      string
+	namespace     string
+	watchFilter   string
+	concurrency   int
+	syncPeriod    time.Duration
+	healthAddress string
+	qps           float32
+	burst         int
+	clusters      int
+	clusterQPS    float32
+	clusterBurst  int
+	leaderElect   bool
+	leaseDuration time.Duration
+	renewDeadline time.Duration
+	retryPeriod   time.Duration
+	diagnostics   capiflags.ManagerOptions
+	logging       *logsv1.LoggingConfiguration
 }
 
 // The values of --provider.
@@ -45,6 +43,16 @@ const (
 	controlPlaneProvider = "control-plane"
 	bothProviders        = "both"
 )
+
+// withoutEffect are flags of existing deployments that ask for nothing here.
+var withoutEffect = map[string]string{
+	"webhook-port":                       "no webhooks are served",
+	"webhook-cert-dir":                   "no webhooks are served",
+	"profiler-address":                   "profiles are served with the diagnostics",
+	"skip-crd-migration-phases":          "there is one API version",
+	"runtime-extension-client-cert-file": "no runtime extensions are called",
+	"runtime-extension-client-key-file":  "no runtime extensions are called",
+}
 
 func (s *settings) addTo(f *pflag.FlagSet) {
 	f.StringVar(&s.provider, "provider", bothProviders, "What to run: bootstrap, control-plane or both.")
@@ -65,9 +73,9 @@ func (s *settings) addTo(f *pflag.FlagSet) {
 	f.DurationVar(&s.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long a leader tries to stay leader before it gives up.")
 	f.DurationVar(&s.retryPeriod, "leader-elect-retry-period", 2*time.Second, "How long to wait between two tries to become or stay leader.")
 
-	f.IntVar(&s.unusedWebhook, "webhook-port", 9443, "Accepted for existing deployments. No webhooks are served.")
-	f.StringVar(&s.unusedWebhookDir, "webhook-cert-dir", "", "Accepted for existing deployments. No webhooks are served.")
-
+	for name, why := range withoutEffect {
+		f.String(name, "", "Accepted for existing deployments, without effect: "+why+".")
+	}
 	capiflags.AddManagerOptions(f, &s.diagnostics)
 	feature.MutableGates.AddFlag(f)
 	s.logging = logs.NewOptions()

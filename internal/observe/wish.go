@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -26,7 +27,7 @@ func controlPlane(s *scope.Scope) model.ControlPlane {
 		Replicas:                 int(max(1, cp.Spec.ReplicasOrDefault())),
 		MaxSurge:                 int(cp.Spec.MaxSurgeOrDefault()),
 		Version:                  cp.Spec.Version,
-		Problems:                 problems(cp),
+		Problems:                 append(problems(cp), foreignMachines(s)...),
 		Deleting:                 !cp.DeletionTimestamp.IsZero(),
 		Initialized:              ptr.Deref(cp.Status.Initialization.ControlPlaneInitialized, false),
 		ExternalDatastore:        hasExternalDatastore(s),
@@ -59,6 +60,19 @@ func problems(cp *controlplanev1.RKE2ControlPlane) []string {
 		out = append(out, fmt.Sprintf("spec.rolloutStrategy.rollingUpdate.maxSurge is 0 with %d replicas: set it to 1 or use at least 3 replicas, or a rollout would lose etcd's quorum", replicas))
 	}
 	return out
+}
+
+// foreignMachines are control-plane Machines of the Cluster that belong to
+// somebody else or to nobody. Servers may run behind them: next to them a first
+// server would start a second cluster.
+func foreignMachines(s *scope.Scope) []string {
+	if len(s.Foreign) == 0 {
+		return nil
+	}
+	names := s.Foreign.Names()
+	slices.Sort(names)
+	return []string{fmt.Sprintf("Machines %s are control-plane Machines of Cluster %s and not controlled by this control plane: "+
+		"make it their controller (metadata.ownerReferences) or delete them", strings.Join(names, ", "), s.Cluster.Name)}
 }
 
 func maxSurge(cp *controlplanev1.RKE2ControlPlane) *intstr.IntOrString {

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
@@ -78,11 +77,10 @@ func (r *Reconciler) announce(ctx context.Context, run run, problems []upkeep.Pr
 	now := said{decision: run.decision, problems: strings.Join(texts, "; ")}
 	before := r.memory.exchange(key, now)
 	for _, e := range report.WaitEvents(before.decision, run.decision) {
-		var about runtime.Object
+		r.Recorder.Eventf(run.scope.ControlPlane, nil, corev1.EventTypeNormal, e.Reason, "Wait", "%s", e.Note)
 		if m := run.scope.Machines[e.Machine]; m != nil {
-			about = m
+			r.Recorder.Eventf(m, run.scope.ControlPlane, corev1.EventTypeNormal, e.Reason, "Wait", "%s", e.Note)
 		}
-		r.Recorder.Eventf(run.scope.ControlPlane, about, corev1.EventTypeNormal, e.Reason, "Wait", "%s", e.Note)
 		ctrl.LoggerFrom(ctx).Info("Waiting", "why", e.Note)
 	}
 	if now.problems != "" && now.problems != before.problems {

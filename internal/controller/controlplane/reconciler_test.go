@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
 )
@@ -308,4 +309,51 @@ func TestMetadataAndTimeLimitsReachExistingMachines(t *testing.T) {
 	w.g.Expect(api.Get(w.ctx, client.ObjectKeyFromObject(held), m)).To(Succeed())
 	m.Finalizers = nil
 	w.g.Expect(api.Update(w.ctx, m)).To(Succeed())
+}
+
+// Machines that lost their owner may still be servers. A first server next to
+// them would start a second cluster.
+func TestForeignMachinesStopEverythingNew(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.template())
+	w.create(&clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "lost", Labels: map[string]string{
+			clusterv1.ClusterNameLabel: "demo", clusterv1.MachineControlPlaneLabel: "",
+		}},
+		Spec: clusterv1.MachineSpec{
+			ClusterName: "demo", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("lost")},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "TestMachine", Name: "lost"},
+		},
+	})
+	w.controlPlane()
+	w.awaitCondition(controlplanev1.ScalingUpCondition, metav1.ConditionTrue, "Machines lost are", "not controlled by this control plane")
+	w.g.Expect(w.machines()).To(HaveLen(1))
+	w.g.Expect(w.secret("demo-ca")).To(BeNil())
+}
+
+// A manager that dies between the writes of a new server leaves no trace: the
+// next one clears away what was made and makes one server.
+func TestCrashWhileAServerIsMade(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.template())
+	var crashed atomic.Bool
+	seen.fail(w.namespace, func(action model.Action) error {
+		if _, creates := action.(model.CreateMachine); !creates || crashed.Swap(true) {
+			return nil
+		}
+		leftover := &bootstrapv1.RKE2Config{ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: "demo-cp-dead", Labels: map[string]string{
+				clusterv1.ClusterNameLabel: "demo", clusterv1.MachineControlPlaneLabel: "", clusterv1.MachineControlPlaneNameLabel: "demo-cp",
+			},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: controlplanev1.GroupVersion.String(), Kind: "RKE2ControlPlane", Name: "demo-cp", UID: w.get().UID,
+			}},
+		}}
+		return errors.Join(errors.New("the manager died"), api.Create(w.ctx, leftover))
+	})
+	w.controlPlane()
+	w.awaitMachines(1)
+	w.g.Expect(crashed.Load()).To(BeTrue())
+	w.g.Expect(w.configs()).To(ConsistOf(HaveField("Name", Not(Equal("demo-cp-dead")))))
+	w.g.Expect(w.infra()).To(HaveLen(1))
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"flag"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"github.com/drover-project/drover/internal/controller"
+)
+
+func parse(args ...string) (controller.Options, error) {
+	f := pflag.NewFlagSet("drover", pflag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
+	f.AddGoFlagSet(flag.NewFlagSet("go", flag.ContinueOnError))
+	var s settings
+	s.addTo(f)
+	if err := f.Parse(args); err != nil {
+		return controller.Options{}, err
+	}
+	return s.options(f.Args())
+}
+
+// The command lines of existing deployments must keep working.
+func TestFlagsOfExistingDeployments(t *testing.T) {
+	o, err := parse("--leader-elect", "--leader-elect-lease-duration=20s", "--diagnostics-address=:8080", "--insecure-diagnostics=true",
+		"--sync-period=5m", "--v=2", "--feature-gates=MachinePool=true,ClusterTopology=true", "--concurrency=3", "--namespace=a",
+		"--watch-filter=b", "--health-addr=:9000", "--webhook-port=9443", "--webhook-cert-dir=/certs", "--profiler-address=",
+		"--clustercachetracker-client-qps=5", "--clustercachetracker-client-burst=6", "--clustercache-concurrency=7",
+		"--tls-min-version=VersionTLS13", "--skip-crd-migration-phases=All")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !o.Bootstrap || !o.ControlPlane || o.Concurrency != 3 || o.Namespace != "a" || o.WatchFilter != "b" || o.SyncPeriod != 5*time.Minute ||
+		o.HealthAddress != ":9000" || o.ClusterQPS != 5 || o.ClusterBurst != 6 || o.ClusterConcurrency != 7 ||
+		!o.LeaderElection.Enabled || o.LeaderElection.LeaseDuration != 20*time.Second || o.Metrics.BindAddress != ":8080" || o.Metrics.SecureServing {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestProviders(t *testing.T) {
+	for provider, want := range map[string][2]bool{"bootstrap": {true, false}, "control-plane": {false, true}, "both": {true, true}} {
+		o, err := parse("--provider=" + provider)
+		if err != nil || o.Bootstrap != want[0] || o.ControlPlane != want[1] {
+			t.Errorf("%s: %v, bootstrap %v, control plane %v", provider, err, o.Bootstrap, o.ControlPlane)
+		}
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--provider=all":          "use bootstrap, control-plane or both",
+		"--concurrency=0":         "at least 1",
+		"start":                   `unexpected argument "start"`,
+		"--no-such-flag":          "unknown flag",
+		"--tls-min-version=1.2.3": "unknown tls version",
+	} {
+		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}
