@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -79,10 +78,6 @@ func (a *Actor) groundHolds(ctx context.Context, act model.RemoveMember, live *l
 	}
 }
 
-// deadAfter is how long a Node must not have been Ready for its host to count
-// as dead.
-const deadAfter = 30 * time.Second
-
 // hostIsDead refuses unless the host's end is proven: its infrastructure
 // machine does not exist any more, or its Machine is being deleted and its
 // Node is gone or has not been Ready for a while.
@@ -104,8 +99,8 @@ func (a *Actor) hostIsDead(ctx context.Context, m *clusterv1.Machine, node *core
 		return refuse("Node %s is Ready", node.Name)
 	}
 	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady && a.Now().Sub(c.LastTransitionTime.Time) < deadAfter {
-			return refuse("Node %s has not been Ready for less than %s", node.Name, deadAfter)
+		if c.Type == corev1.NodeReady && a.Now().Sub(c.LastTransitionTime.Time) < model.DeadAfter {
+			return refuse("Node %s has not been Ready for less than %s", node.Name, model.DeadAfter)
 		}
 	}
 	return nil

@@ -9,7 +9,8 @@ type Fact[T any] struct {
 	Value T
 	// Known tells whether the look succeeded.
 	Known bool
-	// Reason says in one sentence why the value is unknown. Empty when Known.
+	// Reason says in one sentence why the value is unknown, or, for a known
+	// value that is bad news, what is wrong.
 	Reason string
 	// At is when the look that gave this fact was made. Zero when it was
 	// never made.

@@ -119,6 +119,11 @@ type Node struct {
 	MemberAnnotated bool
 }
 
+// DeadAfter is for how long a Node must not have been Ready before its host
+// may count as dead. A kubelet renews its lease every 10 s and is declared
+// lost after 40 to 50 s; this adds a margin to that.
+const DeadAfter = 30 * time.Second
+
 // Alive tells whether the node is known to exist and to be Ready.
 func (m Machine) Alive() bool {
 	return m.Node.Known && m.Node.Value.Exists && m.Node.Value.Ready == Yes

@@ -10,9 +10,15 @@ import (
 	"github.com/drover-project/drover/internal/quorum"
 )
 
-// removalTimeout is how long RKE2 gets to remove a member it was asked to
-// remove. Its own controller answers within seconds when its leader lives.
-const removalTimeout = 60 * time.Second
+// How long RKE2 gets to remove a member it was asked to remove. Its own
+// controller answers within a second when the server that runs it lives.
+const (
+	removalTimeout = 60 * time.Second
+	// stoppedTimeout is for a member that has stopped meanwhile: the server
+	// that RKE2's controller ran on was the one that leaves, and took itself
+	// down before it had removed itself. Its lease runs out only after 45 s.
+	stoppedTimeout = 5 * time.Second
+)
 
 // afterDrain gives the Machine that core holds for us with drain and volumes
 // done. Only the exact reason counts (Phase is core's own).
@@ -165,12 +171,16 @@ var memberIsRemoved = Rule{
 		if !node.RemovalAsked {
 			return do(model.AskForMemberRemoval{Machine: m.Name, Member: member.ID})
 		}
-		if v.Now.Sub(node.RemovalAskedAt) >= removalTimeout {
+		limit := removalTimeout
+		if !member.Healthy() {
+			limit = stoppedTimeout
+		}
+		if v.Now.Sub(node.RemovalAskedAt) >= limit {
 			return do(model.RemoveMember{Member: member.ID, Ground: model.Drained, Name: member.Label(), Machine: m.Name})
 		}
 		return wait(model.Wait{
 			Machine:  m.Name,
-			Message:  fmt.Sprintf("Machine %s waits for RKE2 to remove etcd member %s; after %s it is removed through another voter", m.Name, member.Label(), removalTimeout),
+			Message:  fmt.Sprintf("Machine %s waits for RKE2 to remove etcd member %s; after %s it is removed through another voter", m.Name, member.Label(), limit),
 			Blockers: []model.Blocker{{Kind: "Node", Name: m.NodeName, Since: node.RemovalAskedAt, Unblock: "it ends by itself"}},
 			Recheck:  soon,
 		})

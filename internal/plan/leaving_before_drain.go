@@ -115,11 +115,13 @@ var drainComesBeforeMember = Rule{
 			Recheck:  later, // a Node that dies meanwhile counts as dead only after a while, which no watch reports
 		}
 		switch {
-		case m.Phase == model.PhaseWaitingForPreDrain:
+		case m.Phase == model.PhaseWaitingForPreDrain && len(m.ForeignPreDrain) > 0:
 			w.Message = fmt.Sprintf("Machine %s is not drained yet: it waits for the pre-drain hooks of others (%s)", m.Name, hookNames(m.ForeignPreDrain))
 			w.Blockers[0].Unblock = "it ends when their owners remove those annotations"
 		case m.Phase == model.PhaseWaitingForVolumes:
 			w.Message = fmt.Sprintf("Machine %s is drained and waits for its volumes%s", m.Name, detail(m))
+		case m.Phase == model.PhaseWaitingForPreDrain:
+			w.Message = fmt.Sprintf("Machine %s is released to be drained; core has not begun", m.Name)
 		case m.Phase != model.PhaseDraining:
 			w.Message = fmt.Sprintf("Machine %s was deleted; core has not begun to drain it%s", m.Name, detail(m))
 		}

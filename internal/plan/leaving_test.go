@@ -186,6 +186,16 @@ func TestAfterTheDrain(t *testing.T) {
 			given: healthy(4, replicas(3), deleting(2, model.PhaseWaitingForPreTerm), asked(time.Minute)), action: remove,
 		},
 		{
+			name:  "a member that stopped without being removed gets five seconds",
+			given: healthy(4, replicas(3), deleting(2, model.PhaseWaitingForPreTerm), silent(2), asked(4*time.Second)),
+			rule:  "member_is_removed_by_the_safe_path", blames: "node-cp-2",
+		},
+		{
+			name:   "and then goes through another voter",
+			given:  healthy(4, replicas(3), deleting(2, model.PhaseWaitingForPreTerm), silent(2), asked(5*time.Second)),
+			action: remove,
+		},
+		{
 			name:  "2→1 never goes by annotation",
 			given: healthy(2, replicas(1), deleting(2, model.PhaseWaitingForPreTerm)), action: remove,
 		},

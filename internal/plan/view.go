@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/drover-project/drover/internal/model"
 )
@@ -137,11 +136,6 @@ func (v view) outdated() []model.Machine {
 	return slices.DeleteFunc(slices.Clone(v.staying), model.Machine.UpToDate)
 }
 
-// deadAfter is for how long a Node must be without contact before the Machine
-// counts as dead. A kubelet renews its lease every 10 s and is declared lost
-// after 40-50 s; this adds a margin to the moment the Node was declared lost.
-const deadAfter = 30 * time.Second
-
 // hostIsDead tells whether it is proven that the Machine's host no longer
 // runs: its infrastructure is gone, or the API server knows of no Node, or
 // has not heard of it for long. Unknown is not dead.
@@ -156,5 +150,5 @@ func (v view) hostIsDead(m model.Machine) bool {
 	if !node.Exists {
 		return true
 	}
-	return node.Ready != model.Yes && v.Now.Sub(node.ReadySince) >= deadAfter
+	return node.Ready != model.Yes && v.Now.Sub(node.ReadySince) >= model.DeadAfter
 }
