@@ -137,21 +137,26 @@ func (r reporter) remediating() metav1.Condition {
 // serverAddresses are the addresses that nodes can join through. Where they
 // are those of servers, only servers count that are alive and stay.
 func (r reporter) serverAddresses() []string {
-	method := r.ControlPlane.Spec.RegistrationMethodOrDefault()
-	var out []string
-	add := func(address string) {
-		if address != "" && !slices.Contains(out, address) {
-			out = append(out, address)
-		}
-	}
-	switch method {
+	switch method := r.ControlPlane.Spec.RegistrationMethodOrDefault(); method {
 	case controlplanev1.RegistrationControlPlaneEndpoint:
-		add(r.Cluster.Spec.ControlPlaneEndpoint.Host)
-		return out
+		return one(r.Cluster.Spec.ControlPlaneEndpoint.Host)
 	case controlplanev1.RegistrationAddress:
-		add(r.ControlPlane.Spec.RegistrationAddress)
-		return out
+		return one(r.ControlPlane.Spec.RegistrationAddress)
+	default:
+		return r.machineAddresses(method)
 	}
+}
+
+func one(address string) []string {
+	if address == "" {
+		return nil
+	}
+	return []string{address}
+}
+
+// machineAddresses takes one address of each server, the oldest server first,
+// so that the order is stable while servers come and go.
+func (r reporter) machineAddresses(method controlplanev1.RegistrationMethod) []string {
 	if r.initialized() && !r.inTouch() {
 		// Who can't be seen may still serve. An empty list would keep nodes
 		// from joining that could.
@@ -159,11 +164,12 @@ func (r reporter) serverAddresses() []string {
 	}
 	machines := slices.Clone(r.Machines)
 	slices.SortStableFunc(machines, func(a, b *clusterv1.Machine) int {
-		return a.CreationTimestamp.Time.Compare(b.CreationTimestamp.Time)
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
+	var out []string
 	for _, m := range machines {
-		if r.accepts(m.Name) {
-			add(addressFor(m, method))
+		if address := addressFor(m, method); r.accepts(m.Name) && address != "" && !slices.Contains(out, address) {
+			out = append(out, address)
 		}
 	}
 	return out
