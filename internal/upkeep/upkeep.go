@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/drover-project/drover/internal/world/scope"
@@ -87,25 +88,27 @@ func (u *Upkeep) Run(ctx context.Context, s *scope.Scope) []Problem {
 		if deleting && !step.always {
 			continue
 		}
-		if err := withoutContentErrors(step.run(u, ctx, s)); err != nil {
+		if err := onlyProblems(step.run(u, ctx, s)); err != nil {
 			problems = append(problems, Problem{Step: step.name, Err: err})
 		}
 	}
 	return problems
 }
 
-// withoutContentErrors drops what the Snapshot tells anyway.
-func withoutContentErrors(err error) error {
+// onlyProblems drops what needs no telling: what is wrong with a Secret, since
+// the Snapshot has it, and conflicts, since who changed the object is reported
+// by a watch and leads to the next attempt.
+func onlyProblems(err error) error {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
 		var kept []error
 		for _, e := range joined.Unwrap() {
-			kept = append(kept, withoutContentErrors(e))
+			kept = append(kept, onlyProblems(e))
 		}
 		return errors.Join(kept...)
 	}
 	var content *secrets.ContentError
-	if errors.As(err, &content) {
+	if errors.As(err, &content) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err

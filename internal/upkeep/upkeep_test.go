@@ -15,7 +15,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -208,16 +210,20 @@ func TestOursToChange(t *testing.T) {
 	}
 }
 
-func TestContentErrorsAreNoProblems(t *testing.T) {
+func TestWhatIsNoProblem(t *testing.T) {
 	content := &secrets.ContentError{Secret: client.ObjectKey{Name: "demo-ca"}, Problem: "key tls.crt is missing"}
 	broken := errors.New("no route")
-	if err := withoutContentErrors(errors.Join(nil, content, fmt.Errorf("Secret demo-cca: %w", content))); err != nil {
+	if err := onlyProblems(errors.Join(nil, content, fmt.Errorf("Secret demo-cca: %w", content))); err != nil {
 		t.Errorf("what the Snapshot tells anyway is reported as %v", err)
 	}
-	if err := withoutContentErrors(errors.Join(content, broken)); err == nil || err.Error() != "no route" {
+	if err := onlyProblems(errors.Join(content, broken)); err == nil || err.Error() != "no route" {
 		t.Errorf("got %v", err)
 	}
-	if withoutContentErrors(nil) != nil {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "machines"}, "demo-1", broken)
+	if err := onlyProblems(fmt.Errorf("Machine demo-1: %w", conflict)); err != nil {
+		t.Errorf("a conflict is reported as %v", err)
+	}
+	if onlyProblems(nil) != nil {
 		t.Error("nothing became an error")
 	}
 }
