@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -34,6 +36,7 @@ func (n *node) startRuntime(ctx context.Context) error {
 	defer func() { _ = log.Close() }()
 	// Not bound to ctx: it outlives this process on purpose.
 	cmd := exec.Command(paths.LabBinary, "cri", "--socket", criSocket, "--node-ip", n.ip()) //nolint:noctx // see above
+	cmd.Env = childEnvironment()
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -78,10 +81,16 @@ func runOnce(ctx context.Context, logFile string, argv, env []string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(childEnvironment(), env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd.Run()
+}
+
+// childEnvironment is this process's without the socket of the service
+// manager: the kubelet and etcd would announce readiness of their own.
+func childEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NOTIFY_SOCKET=") })
 }
 
 // until calls check every interval until it is true, fails for good, or the

@@ -80,7 +80,10 @@ func (c *memberController) run(ctx context.Context) {
 			return
 		}
 		if err := c.reconcile(ctx, key); err != nil {
-			c.log.Info("member controller tries again", "node", key, "error", err)
+			// A Node that changed meanwhile is no trouble.
+			if !apierrors.IsConflict(err) {
+				c.log.Info("member controller tries again", "node", key, "error", err)
+			}
 			c.queue.AddRateLimited(key)
 		} else {
 			c.queue.Forget(key)

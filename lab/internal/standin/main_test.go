@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func appletOf(argv []string) (applet func([]string) int, args []string) {
-	applets := map[string]func([]string) int{"rke2": Main, "cri": cri.Main}
+	applets := map[string]func([]string) int{"rke2": Main, cri.Applet: cri.Main}
 	maps.Copy(applets, guest.Applets)
 	maps.Copy(applets, sandbox.Applets)
 	if applet, ok := applets[filepath.Base(argv[0])]; ok {

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait: a start takes some ten seconds on an idle computer.
-const patience = 4 * time.Minute
+const patience = 1 * time.Minute
 
 // cluster is a set of machines under test.
 type cluster struct {
