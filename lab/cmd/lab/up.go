@@ -37,7 +37,7 @@ func newUpCommand(dir *string) *cobra.Command {
 	}
 	c.Flags().StringVar(&o.provider, "provider", "drover", "provider under test: a name in bin/providers, the path of a folder (with a slash), or none")
 	c.Flags().StringArrayVarP(&o.manifests, "filename", "f", nil, "manifest to apply: a file, a folder or - (repeatable)")
-	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every Cluster of the manifests is available")
+	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every Cluster of the manifests is available with all its machines")
 	c.Flags().DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long --wait waits")
 	return c
 }

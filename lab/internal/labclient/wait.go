@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,8 +60,9 @@ func awaitOnce[T client.Object](ctx context.Context, c client.WithWatch, list cl
 	}
 }
 
-// WaitAvailable waits until the Cluster says that it is Available, and reports
-// in between what it says.
+// WaitAvailable waits until the Cluster says that it is Available and all its
+// servers and workers are available and up to date. It reports in between what
+// is missing.
 func (l *Lab) WaitAvailable(ctx context.Context, cluster client.ObjectKey, report func(string)) error {
 	c, err := l.Client()
 	if err != nil {
@@ -68,23 +70,46 @@ func (l *Lab) WaitAvailable(ctx context.Context, cluster client.ObjectKey, repor
 	}
 	last := "nothing yet"
 	err = Await(ctx, c, &clusterv1.ClusterList{}, func(object *clusterv1.Cluster) bool {
-		condition := conditions.Get(object, clusterv1.AvailableCondition)
-		if condition == nil {
-			return false
+		missing := missing(object)
+		if missing != "" && missing != last {
+			last = missing
+			report(missing)
 		}
-		if condition.Status == metav1.ConditionTrue && condition.ObservedGeneration == object.Generation {
-			return true
-		}
-		if said := oneLine(condition.Message); said != last {
-			last = said
-			report(said)
-		}
-		return false
+		return missing == ""
 	}, client.InNamespace(cluster.Namespace), client.MatchingFields{"metadata.name": cluster.Name})
 	if err != nil {
-		return fmt.Errorf("cluster %s is not available: %w; it says: %s", cluster, err, last)
+		return fmt.Errorf("cluster %s is not available: %w; last seen: %s", cluster, err, last)
 	}
 	return nil
+}
+
+// missing tells what a Cluster lacks, "" if nothing.
+func missing(cluster *clusterv1.Cluster) string {
+	condition := conditions.Get(cluster, clusterv1.AvailableCondition)
+	switch {
+	case condition == nil || condition.ObservedGeneration != cluster.Generation:
+		return "Cluster API has not looked at it yet"
+	case condition.Status != metav1.ConditionTrue:
+		return oneLine(condition.Message)
+	}
+	var lacks []string
+	if s := cluster.Status.ControlPlane; s != nil {
+		lacks = append(lacks, counts("servers", s.DesiredReplicas, s.Replicas, s.AvailableReplicas, s.UpToDateReplicas)...)
+	}
+	if s := cluster.Status.Workers; s != nil {
+		lacks = append(lacks, counts("workers", s.DesiredReplicas, s.Replicas, s.AvailableReplicas, s.UpToDateReplicas)...)
+	}
+	return strings.Join(lacks, "; ")
+}
+
+// counts compares numbers of machines with the desired one; unknown numbers count as 0.
+func counts(what string, desired, replicas, available, upToDate *int32) []string {
+	want := ptr.Deref(desired, 0)
+	if ptr.Deref(replicas, 0) == want && ptr.Deref(available, 0) == want && ptr.Deref(upToDate, 0) == want {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %d wanted, %d exist, %d available, %d up to date",
+		what, want, ptr.Deref(replicas, 0), ptr.Deref(available, 0), ptr.Deref(upToDate, 0))}
 }
 
 // oneLine joins the bullet points of a condition's message.
