@@ -1,70 +1,75 @@
+// Command kube holds the heavy parts of a cluster in one program: etcd, the
+// Kubernetes control plane, the kubelet and kubectl. It acts as the part whose
+// name it is called by (the name of its file, or else the first argument).
+//
+// All of them are the upstream programs, unchanged, but for the kubelet: see
+// kubelet.go. The variable LAB_VERSION chooses the version that they report.
 package main
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/component-base/cli"
-	"k8s.io/component-base/version"
-	_ "k8s.io/component-base/logs/json/register"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo"
-	_ "k8s.io/component-base/metrics/prometheus/version"
-	"k8s.io/kubectl/pkg/cmd"
-	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	kubeletapp "k8s.io/kubernetes/cmd/kubelet/app"
-	kcm "k8s.io/kubernetes/cmd/kube-controller-manager/app"
-	sched "k8s.io/kubernetes/cmd/kube-scheduler/app"
-
 	"go.etcd.io/etcd/server/v3/etcdmain"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubectl's ways to log in
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of the clients
+	_ "k8s.io/component-base/metrics/prometheus/version"  // metric of the version
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
-func main() {
-	if v := os.Getenv("LAB_VERSION"); v != "" {
-		if err := version.SetDynamicVersion(v); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-	}
-	name := filepath.Base(os.Args[0])
-	args := os.Args
-	if len(args) > 1 && !isTool(name) {
-		name = args[1]
-		args = args[1:]
-	}
-	os.Args = args
-	var c *cobra.Command
-	switch name {
-	case "etcd":
-		etcdmain.Main(append([]string{"etcd"}, args[1:]...))
-		return
-	case "kube-apiserver":
-		c = apiserver.NewAPIServerCommand()
-	case "kube-controller-manager":
-		c = kcm.NewControllerManagerCommand()
-	case "kube-scheduler":
-		c = sched.NewSchedulerCommand()
-	case "kubectl":
-		c = cmd.NewDefaultKubectlCommand()
-	case "kubelet":
-		c = newKubeletCommand()
-	case "kubelet-real":
-		c = kubeletapp.NewKubeletCommand(context.Background())
-	default:
-		fmt.Fprintln(os.Stderr, "unknown applet", name, strings.Join(args, " "))
-		os.Exit(2)
-	}
-	_ = context.Background
-	os.Exit(cli.Run(c))
+// parts are the programs by name. Each takes its arguments from os.Args, as the
+// libraries underneath do, and returns the exit code.
+var parts = map[string]func() int{
+	"etcd":                    runEtcd,
+	"kube-apiserver":          component(func() *cobra.Command { return apiserver.NewAPIServerCommand() }),
+	"kube-controller-manager": component(func() *cobra.Command { return controllers.NewControllerManagerCommand() }),
+	"kube-scheduler":          component(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+	"kubelet":                 component(newKubeletCommand),
+	"kubectl":                 runKubectl,
 }
 
-func isTool(n string) bool {
-	switch n {
-	case "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kubelet":
-		return true
+func main() { os.Exit(run()) }
+
+func run() int {
+	part := filepath.Base(os.Args[0])
+	if parts[part] == nil {
+		if len(os.Args) < 2 || parts[os.Args[1]] == nil {
+			fmt.Fprintf(os.Stderr, "usage: %s PART ARGUMENTS…\nparts: %s\n", part, strings.Join(slices.Sorted(maps.Keys(parts)), ", "))
+			return 2
+		}
+		part, os.Args = os.Args[1], os.Args[1:]
 	}
-	return false
+	if err := chooseVersion(os.Getenv(versionVariable)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	return parts[part]()
+}
+
+// component runs one of Kubernetes' daemons.
+func component(command func() *cobra.Command) func() int {
+	return func() int { return cli.Run(command()) }
+}
+
+func runEtcd() int {
+	// It ends the program itself when it fails.
+	etcdmain.Main(append([]string{"etcd"}, os.Args[1:]...))
+	return 0
+}
+
+func runKubectl() int {
+	// CheckErr prints the error the way users know it, and ends the program.
+	kubectlutil.CheckErr(cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()))
+	return 0
 }
