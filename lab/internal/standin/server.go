@@ -167,8 +167,7 @@ func (s *server) startEtcd(ctx context.Context, members []supervisor.Member) err
 		return err
 	}
 	return until(ctx, 300*time.Millisecond, func(ctx context.Context) (bool, error) {
-		list, err := member.List(ctx, s.etcd)
-		return err == nil && member.IsVoter(list, s.pods.MemberName), nil
+		return member.Votes(ctx, s.etcd), nil
 	})
 }
 

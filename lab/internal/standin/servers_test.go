@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait: a start takes some ten seconds on an idle computer.
-const patience = 1 * time.Minute
+const patience = 4 * time.Minute
 
 // cluster is a set of machines under test.
 type cluster struct {
@@ -50,7 +50,7 @@ func newCluster(t *testing.T) *cluster {
 	c := &cluster{t: t, manager: manager, dir: dir, kube: kube}
 	t.Cleanup(func() {
 		manager.Close()
-		if t.Failed() && os.Getenv("LAB_KEEP") != "" {
+		if os.Getenv("LAB_KEEP") != "" {
 			t.Logf("disks are kept in %s", dir)
 			return
 		}

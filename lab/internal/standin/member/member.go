@@ -103,9 +103,15 @@ func AddLearner(ctx context.Context, c *clientv3.Client, peerURL string) ([]*etc
 	return answer.Members, nil
 }
 
-// IsVoter tells whether the member with that name is started and votes.
-func IsVoter(members []*etcdserverpb.Member, name string) bool {
-	return slices.ContainsFunc(members, func(m *etcdserverpb.Member) bool { return m.Name == name && !m.IsLearner })
+// Votes tells whether the client's only endpoint is a voter that knows a
+// leader. RKE2 also waits until the member list shows the member's name, which
+// etcd may publish late: a member that joins with a snapshot loses its first
+// attempt and repeats it after 15 s (5 s and two election time-outs).
+func Votes(ctx context.Context, c *clientv3.Client) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	status, err := c.Status(ctx, c.Endpoints()[0])
+	return err == nil && !status.IsLearner && status.Leader != 0
 }
 
 // Leads tells whether the client's only endpoint is the leader.
