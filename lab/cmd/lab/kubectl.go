@@ -86,7 +86,7 @@ func kubectl(cmd *cobra.Command, dir, cluster string, args []string) error {
 
 	// kubectl gets the terminal's signals itself and decides what they mean.
 	signal.Ignore(syscall.SIGINT)
-	child := exec.Command(filepath.Join(bin, "kube"), append([]string{"kubectl"}, args...)...)
+	child := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "kube"), append([]string{"kubectl"}, args...)...)
 	// Nothing is written outside of the run folder, and a user's own preferences do not count here.
 	child.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "KUBECTL_KUBERC=false",
 		"KUBECACHEDIR="+filepath.Join(string(lab.Folder()), "kubectl-cache"))

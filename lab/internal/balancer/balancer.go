@@ -84,7 +84,7 @@ func New(services []Service, timing Timing) (*Balancer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &Balancer{timing: timing, cancel: cancel}
 	for _, s := range services {
-		listener, err := net.Listen("tcp", s.Listen.String())
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen.String())
 		if err != nil {
 			b.Close()
 			return nil, fmt.Errorf("load balancer: %w", err)

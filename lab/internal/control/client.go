@@ -101,7 +101,7 @@ func (c *Client) dial(ctx context.Context, query url.Values) (net.Conn, error) {
 func upgrade(ctx context.Context, conn net.Conn, query url.Values) (net.Conn, error) {
 	// The end of ctx interrupts the handshake, but not the connection afterwards.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
-	request, err := http.NewRequest(http.MethodPost, "http://lab/dial?"+query.Encode(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://lab/dial?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func start(t *testing.T) (*Client, *fakeLab) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "control.sock")
-	listener, err := Listen(path)
+	listener, err := Listen(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,10 +116,10 @@ func viaFolder(socket string, f func(path string) error) error {
 }
 
 // Listen makes the socket at path, which only its owner may use.
-func Listen(path string) (net.Listener, error) {
+func Listen(ctx context.Context, path string) (net.Listener, error) {
 	var listener net.Listener
 	err := viaFolder(path, func(short string) (err error) {
-		listener, err = net.Listen("unix", short)
+		listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", short)
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (h *host) start(ctx context.Context, down func()) error {
 	if len(providers) > 1 {
 		h.lab.status.Provider = providers[1].Name
 	}
-	listener, err := control.Listen(h.folder.ControlSocket())
+	listener, err := control.Listen(ctx, h.folder.ControlSocket())
 	if err != nil {
 		return err
 	}

@@ -62,28 +62,30 @@ func observeInstance(object *labv1.LabMachine, info machine.Info) {
 	switch info.State {
 	case machine.Starting:
 		object.Status.InstanceState = labv1.InstancePending
-		setInstance(object, metav1.ConditionFalse, "Starting", "")
-		return
+		setInstance(object, metav1.ConditionFalse, labv1.StartingReason, "")
 	case machine.Failed:
 		object.Status.InstanceState = labv1.InstanceFailed
 		setInstance(object, metav1.ConditionFalse, labv1.BootFailedReason, info.Reason)
-		return
 	case machine.Terminated:
 		object.Status.InstanceState = labv1.InstanceTerminated
 		setInstance(object, metav1.ConditionFalse, labv1.TerminatedReason, "The machine has ended: "+info.Reason)
-		return
+	case machine.Running:
+		object.Status.Initialization.Provisioned = ptr.To(true)
+		object.Status.InstanceState = runningState(info)
+		setInstance(object, metav1.ConditionTrue, labv1.RunningReason, "")
 	}
-	object.Status.Initialization.Provisioned = ptr.To(true)
-	// A cloud does not notice that a machine hangs or is cut off: it runs.
+}
+
+// runningState tells more than the condition does: a cloud does not notice that
+// a machine hangs or is cut off.
+func runningState(info machine.Info) labv1.InstanceState {
 	switch {
 	case info.Frozen:
-		object.Status.InstanceState = labv1.InstanceFrozen
+		return labv1.InstanceFrozen
 	case info.Cut:
-		object.Status.InstanceState = labv1.InstanceCutOff
-	default:
-		object.Status.InstanceState = labv1.InstanceRunning
+		return labv1.InstanceCutOff
 	}
-	setInstance(object, metav1.ConditionTrue, labv1.RunningReason, "")
+	return labv1.InstanceRunning
 }
 
 func setInstance(object *labv1.LabMachine, status metav1.ConditionStatus, reason, message string) {

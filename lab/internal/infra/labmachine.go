@@ -150,6 +150,7 @@ func (r *machineReconciler) reconcile(ctx context.Context, object *labv1.LabMach
 func (r *machineReconciler) boot(ctx context.Context, object *labv1.LabMachine, machineOwner *clusterv1.Machine, cluster *clusterv1.Cluster) (reconcile.Result, error) {
 	data, err := r.bootstrapData(ctx, machineOwner)
 	if err != nil {
+		setWaiting(object, labv1.WaitingForBootstrapDataReason, err.Error())
 		return reconcile.Result{}, err
 	}
 	claimed := r.registry.claim(object.Name, owner{

@@ -145,7 +145,8 @@ func launch(ctx context.Context, folder runfolder.Folder, providerUnderTest []st
 		return nil, fmt.Errorf("make log: %w", err)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(self, append([]string{host.Applet, string(folder)}, providerUnderTest...)...)
+	// It ends in order when it is told to, not when ctx ends.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, append([]string{host.Applet, string(folder)}, providerUnderTest...)...)
 	cmd.Dir = string(folder)
 	cmd.Stderr = log
 	// Out of reach of the terminal's Ctrl-C: the lab is ended in order, by us.

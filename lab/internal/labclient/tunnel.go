@@ -70,7 +70,7 @@ func (l *Lab) insideKubeconfig(ctx context.Context, cluster *client.ObjectKey) (
 // Forward passes connections to a free port on 127.0.0.1, whose address it
 // returns, on to an IP address and port of the lab's network, until ctx ends.
 func (l *Lab) Forward(ctx context.Context, inside string) (local string, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("forward to %s: %w", inside, err)
 	}

@@ -94,11 +94,11 @@ func (p *program) note(err error, backOff time.Duration) {
 func (p *program) waitReady(ctx context.Context, ready func(context.Context) error) error {
 	tick := time.NewTicker(readyInterval)
 	defer tick.Stop()
-	var last error
+	last := errors.New("none")
 	for attempts := 0; ; {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s was not ready in time: %w (last answer: %v; see %s)", p.name, ctx.Err(), last, p.logFile)
+			return fmt.Errorf("%s was not ready in time: %w (last answer: %w; see %s)", p.name, ctx.Err(), last, p.logFile)
 		case err := <-p.ends:
 			if attempts++; attempts == startAttempts {
 				return fmt.Errorf("%s does not start: %w. The end of %s:\n%s", p.name, err, p.logFile, tail(p.logFile, 8))
