@@ -32,8 +32,8 @@ import (
 // libraries underneath do, and returns the exit code.
 var parts = map[string]func() int{
 	"etcd":                    runEtcd,
-	"kube-apiserver":          component(func() *cobra.Command { return apiserver.NewAPIServerCommand() }),
-	"kube-controller-manager": component(func() *cobra.Command { return controllers.NewControllerManagerCommand() }),
+	"kube-apiserver":          component(apiserver.NewAPIServerCommand),
+	"kube-controller-manager": component(controllers.NewControllerManagerCommand),
 	"kube-scheduler":          component(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 	"kubelet":                 component(newKubeletCommand),
 	"kubectl":                 runKubectl,
