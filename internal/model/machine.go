@@ -117,6 +117,10 @@ type Node struct {
 	// RKE2 finds its member (node-name and node-address). Without them it
 	// can't serve a removal annotation.
 	MemberAnnotated bool
+	// RemovesMembers is true when the Node's server is the one that serves
+	// removal annotations (it holds RKE2's lease for it). It can't do so for
+	// itself: it stops itself at the same moment.
+	RemovesMembers bool
 }
 
 // DeadAfter is for how long a Node must not have been Ready before its host

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,8 +41,13 @@ func TestLeavingMachine(t *testing.T) {
 	node.Annotations[workload.ExcludedAtAnnotation] = began.UTC().Format(time.RFC3339)
 	node.Annotations[controlplanev1.EtcdRemoveAnnotation] = "true"
 	g.Expect(w.Workload.Update(t.Context(), node)).To(Succeed())
+	g.Expect(w.Workload.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: workload.SystemNamespace, Name: workload.RemovalLease},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To("n0")},
+	})).To(Succeed())
 
 	got := look(t, w, observer(w, &network{})).Machines[0]
+	g.Expect(got.Node.Value.RemovesMembers).To(BeTrue())
 	g.Expect(got.Deleting).To(BeTrue())
 	g.Expect(got.DeletingSince.IsZero()).To(BeFalse())
 	g.Expect(got.Phase).To(Equal(model.PhaseWaitingForPreTerm))

@@ -68,7 +68,19 @@ func nodeFact(w workloadView, name string) model.Fact[model.Node] {
 	}
 	n.MemberAnnotated = node.Annotations[controlplanev1.EtcdNodeNameAnnotation] != "" &&
 		node.Annotations[controlplanev1.EtcdNodeAddressAnnotation] != ""
+	n.RemovesMembers = isNamed(node, w.remover)
 	return model.Known(n, w.at)
+}
+
+// isNamed tells whether a server calls itself by that name. RKE2's servers
+// sign leases with their host name, which may differ from the Node's.
+func isNamed(node *corev1.Node, name string) bool {
+	if name == "" {
+		return false
+	}
+	return node.Name == name || slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool {
+		return a.Type == corev1.NodeHostName && a.Address == name
+	})
 }
 
 // timeIn reads a time from an annotation. Without one, or when it can't be

@@ -88,6 +88,9 @@ type workloadView struct {
 	// pods are the static pods by node name and component.
 	pods        map[string]map[string]*corev1.Pod
 	podsProblem string
+	// remover is the name of the server that serves removal annotations. It
+	// is empty when it is not known: then RKE2 is asked, and given a time.
+	remover string
 }
 
 func (o *Observer) workload(ctx context.Context, s *scope.Scope) workloadView {
@@ -98,14 +101,18 @@ func (o *Observer) workload(ctx context.Context, s *scope.Scope) workloadView {
 	var nodes map[string]*corev1.Node
 	var pods []corev1.Pod
 	var nodesErr, podsErr error
+	var remover string
 	var wg sync.WaitGroup
 	wg.Go(func() { nodes, nodesErr = session.Workload.Nodes(ctx, s.NodeNames()) })
 	wg.Go(func() { pods, podsErr = session.Workload.ControlPlanePods(ctx) })
+	if s.SomeoneLeaves() {
+		wg.Go(func() { remover, _ = session.Workload.LeaseHolder(ctx, workload.RemovalLease) })
+	}
 	wg.Wait()
 	if nodesErr != nil {
 		return workloadView{at: o.Now(), problem: nodesErr.Error()}
 	}
-	w := workloadView{at: o.Now(), session: session, nodes: nodes, pods: podsByNode(pods)}
+	w := workloadView{at: o.Now(), session: session, nodes: nodes, pods: podsByNode(pods), remover: remover}
 	if podsErr != nil {
 		w.podsProblem = podsErr.Error()
 	}

@@ -188,10 +188,10 @@ var memberIsRemoved = Rule{
 }
 
 // rke2CanRemove tells whether RKE2 may be asked, and is able, to remove the
-// member: losing it abruptly costs nothing, and the node is alive and knows
-// its member.
+// member: losing it abruptly costs nothing, the node is alive and knows its
+// member, and it is another server that does the removing.
 func (v view) rke2CanRemove(m model.Machine, member model.Member) bool {
-	return member.Voter() && m.Alive() && m.Node.Value.MemberAnnotated &&
+	return member.Voter() && m.Alive() && m.Node.Value.MemberAnnotated && !m.Node.Value.RemovesMembers &&
 		quorum.AfterLoss(v.Etcd.Members.Value, member.ID).OK
 }
 

@@ -172,3 +172,13 @@ func ReadInfrastructure(ctx context.Context, c client.Client, live client.Reader
 	refs := referenceReader{objects: live, definitions: c}
 	return refs.get(ctx, m.Spec.InfrastructureRef, m.Namespace)
 }
+
+// SomeoneLeaves tells whether any of the Machines is being deleted.
+func (s *Scope) SomeoneLeaves() bool {
+	for _, m := range s.Machines {
+		if !m.DeletionTimestamp.IsZero() {
+			return true
+		}
+	}
+	return false
+}

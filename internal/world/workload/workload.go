@@ -7,10 +7,12 @@ import (
 	"maps"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -140,6 +142,23 @@ func (c *Cluster) ControlPlanePods(ctx context.Context) ([]corev1.Pod, error) {
 		return nil, fmt.Errorf("list control-plane pods in %s: %w", SystemNamespace, err)
 	}
 	return list.Items, nil
+}
+
+// RemovalLease is the lease in SystemNamespace by which RKE2's servers agree
+// which of them serves the removal annotation.
+const RemovalLease = "rke2-etcd"
+
+// LeaseHolder reads who holds a lease of SystemNamespace. The result is empty
+// without an error when the lease does not exist or nobody holds it.
+func (c *Cluster) LeaseHolder(ctx context.Context, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	lease := &coordinationv1.Lease{}
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: SystemNamespace, Name: name}, lease)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("read Lease %s/%s: %w", SystemNamespace, name, err)
+	}
+	return ptr.Deref(lease.Spec.HolderIdentity, ""), nil
 }
 
 // PatchNode writes labels and annotations of a Node in one request, or none
