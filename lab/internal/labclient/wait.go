@@ -112,11 +112,19 @@ func counts(what string, desired, replicas, available, upToDate *int32) []string
 		what, want, ptr.Deref(replicas, 0), ptr.Deref(available, 0), ptr.Deref(upToDate, 0))}
 }
 
-// oneLine joins the bullet points of a condition's message.
+// oneLine joins the nested bullet points of a condition's message.
 func oneLine(message string) string {
-	var parts []string
+	var out strings.Builder
 	for line := range strings.Lines(message) {
-		parts = append(parts, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "* ")))
+		text := strings.TrimPrefix(strings.TrimSpace(line), "* ")
+		switch {
+		case out.Len() == 0:
+		case strings.HasSuffix(out.String(), ":"):
+			out.WriteString(" ")
+		default:
+			out.WriteString("; ")
+		}
+		out.WriteString(text)
 	}
-	return strings.Join(parts, "; ")
+	return out.String()
 }
