@@ -55,7 +55,7 @@ func (n *node) register(ctx context.Context, url string) (*supervisor.Client, su
 			client = c
 			credentials, err = c.Agent(ctx, n.name, n.ip())
 		}
-		if errors.Is(err, supervisor.ErrUnauthorized) {
+		if errors.Is(err, supervisor.ErrUnauthorized) || errors.Is(err, supervisor.ErrAuthority) {
 			return false, fmt.Errorf("register at %s: %w", url, err)
 		}
 		if err != nil {

@@ -12,10 +12,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/paths"
@@ -70,6 +72,9 @@ func newNode() (*node, error) {
 		return nil, fmt.Errorf("installed version: %w", err)
 	}
 	n.version = strings.TrimSpace(string(version))
+	if err := checkVersion(n.version); err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(paths.InstanceFile)
 	if err != nil {
 		return nil, fmt.Errorf("instance metadata: %w", err)
@@ -83,6 +88,19 @@ func newNode() (*node, error) {
 	}
 	n.name = strings.ToLower(cfg.StringOr("node-name", hostname))
 	return n, n.readToken()
+}
+
+// checkVersion makes sure that the lab's one build of Kubernetes can pass for
+// the installed version: the component would end at once, again and again.
+func checkVersion(version string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, paths.KubeBinary, "etcd", "--version")
+	cmd.Env = append(childEnvironment(), "LAB_VERSION="+version)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("this lab cannot run version %s: %w: %s", version, err, strings.TrimSpace(string(out)))
+	}
+	return nil
 }
 
 func (n *node) readToken() error {

@@ -103,6 +103,9 @@ func (s *server) fetchBootstrap(ctx context.Context, url string) ([]supervisor.M
 	var members []supervisor.Member
 	err := until(ctx, 2*time.Second, func(ctx context.Context) (bool, error) {
 		client, err := supervisor.Connect(ctx, url, s.token)
+		if errors.Is(err, supervisor.ErrAuthority) {
+			return false, err
+		}
 		if err != nil {
 			s.log.Info("waiting for a server to register at", "server", url, "error", err)
 			return false, nil
@@ -184,7 +187,10 @@ func (s *server) announce(ctx context.Context, members []supervisor.Member) (str
 	defer func() { _ = client.Close() }()
 	var initial string
 	err = until(ctx, time.Second, func(ctx context.Context) (bool, error) {
-		list, err := member.AddLearner(ctx, client, s.pods.PeerURL())
+		list, err := member.AddLearner(ctx, client, s.pods.MemberName, s.pods.PeerURL())
+		if errors.Is(err, member.ErrDuplicate) {
+			return false, err
+		}
 		if err != nil {
 			s.log.Info("waiting to be added to etcd", "error", err)
 			return false, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/machine"
+	"github.com/drover-project/drover/lab/internal/standin/supervisor"
 )
 
 // patience bounds every wait: a start takes some ten seconds on an idle computer.
@@ -61,9 +62,21 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// boot starts a machine that becomes a server or an agent with the given
-// config.yaml, and waits until its user data is worked off.
+// boot starts a server or an agent, which must come up.
 func (c *cluster) boot(name, kind, config string) machine.Info {
+	c.t.Helper()
+	started := time.Now()
+	info := c.run(name, kind, config)
+	if info.Boot.State != guest.BootSucceeded {
+		c.t.Fatalf("%s: %+v\n%s", name, info.Boot, c.log(name))
+	}
+	c.t.Logf("%s is up after %.1f s", name, time.Since(started).Seconds())
+	return info
+}
+
+// run starts a machine that becomes a server or an agent with the given
+// config.yaml, and waits until its user data is worked off.
+func (c *cluster) run(name, kind, config string) machine.Info {
 	c.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -71,7 +84,6 @@ func (c *cluster) boot(name, kind, config string) machine.Info {
 	}
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
-	started := time.Now()
 	userData := fmt.Sprintf("#cloud-config\nwrite_files:\n- {path: /etc/rancher/rke2/config.yaml, content: %q}\nruncmd:\n"+
 		"- curl -sfL https://get.rke2.io | INSTALL_RKE2_TYPE=%s INSTALL_RKE2_VERSION=v1.36.3+rke2r1 sh -\n- systemctl start rke2-%s\n", config, kind, kind)
 	if _, err := c.manager.Boot(ctx, machine.Spec{
@@ -81,14 +93,9 @@ func (c *cluster) boot(name, kind, config string) machine.Info {
 		c.t.Fatal(err)
 	}
 	for info := range c.manager.Watch(ctx) {
-		if info.Name != name || info.Boot.State == guest.BootPending {
-			continue
+		if info.Name == name && info.Boot.State != guest.BootPending {
+			return info
 		}
-		if info.Boot.State != guest.BootSucceeded {
-			c.t.Fatalf("%s: %+v\n%s", name, info.Boot, c.log(name))
-		}
-		c.t.Logf("%s is up after %.1f s", name, time.Since(started).Seconds())
-		return info
 	}
 	c.t.Fatalf("%s did not start in time\n%s", name, c.log(name))
 	return machine.Info{}
@@ -226,7 +233,12 @@ func TestThreeServersAndAnAgent(t *testing.T) {
 
 	join := fmt.Sprintf("server: https://%s:9345\n", first.IP)
 	c.boot("s2", "server", join+"token: secret\nagent-token: other\n")
-	c.boot("s3", "server", join+"token: secret\nagent-token: other\n")
+	// The full form of the token pins the authority.
+	ca, err := os.ReadFile(filepath.Join(c.dir, "machines/s1/var/lib/rancher/rke2/server/tls/server-ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.boot("s3", "server", join+"token: "+supervisor.Token{User: "server", Password: "secret"}.Full(ca)+"\nagent-token: other\n")
 	c.boot("w1", "agent", join+"token: other\n")
 	c.eventually("all are ready", c.ready("s1", "s1", "s2", "s3", "w1"))
 	c.eventually("all servers are known as voters", func() string {
@@ -251,8 +263,29 @@ func TestThreeServersAndAnAgent(t *testing.T) {
 		return ""
 	})
 
+	t.Run("who does not fit is refused", func(t *testing.T) { c.refuse(join) })
 	t.Run("the service restarts without its pods", func(t *testing.T) { c.restart("s2") })
 	t.Run("the annotation removes a member", func(t *testing.T) { c.removeByAnnotation("s1", "s2") })
+}
+
+// refuse makes sure that servers end at once which must not join.
+func (c *cluster) refuse(join string) {
+	for _, test := range []struct{ name, settings, want string }{
+		{"x1", "token: secret\nagent-token: other\ncluster-domain: other.local\n", "critical configuration value mismatch"},
+		{"x2", "token: wrong\nagent-token: other\n", "the server refused the token"},
+		{"x3", "token: K10abc::server:secret\nagent-token: other\n", "token CA hash does not match"},
+		{"x4", "token: secret\nagent-token: other\nnode-name: s1\n", "duplicate node name found"},
+	} {
+		if info := c.run(test.name, "server", join+test.settings); info.Boot.State != guest.BootFailed {
+			c.t.Errorf("%s was not refused: %+v", test.name, info.Boot)
+		}
+		if log := c.log(test.name); !strings.Contains(log, test.want) {
+			c.t.Errorf("%s: %q is missing in its log:\n%s", test.name, test.want, log)
+		}
+		if err := c.manager.Kill(test.name); err != nil {
+			c.t.Error(err)
+		}
+	}
 }
 
 // restart makes sure that a restart of the service leaves etcd's process alone.

@@ -84,12 +84,35 @@ func List(ctx context.Context, c *clientv3.Client) ([]*etcdserverpb.Member, erro
 	return answer.Members, nil
 }
 
+// ErrDuplicate means that another member belongs to a node of the same name.
+var ErrDuplicate = errors.New("duplicate node name found, please use a unique name for this node")
+
+// duplicate finds a member of the same node that has another suffix, as RKE2
+// does before it joins.
+func duplicate(members []*etcdserverpb.Member, name string) bool {
+	return slices.ContainsFunc(members, func(m *etcdserverpb.Member) bool {
+		return m.Name != name && m.Name != "" && nodeOf(m.Name) == nodeOf(name)
+	})
+}
+
+// nodeOf cuts the suffix off: node names contain hyphens themselves.
+func nodeOf(name string) string {
+	if i := strings.LastIndexByte(name, '-'); i >= 0 {
+		return name[:i]
+	}
+	return name
+}
+
 // AddLearner announces the member that is about to join. A member that was
-// announced before for the same peer address is taken up again.
-func AddLearner(ctx context.Context, c *clientv3.Client, peerURL string) ([]*etcdserverpb.Member, error) {
+// announced before for the same peer address is taken up again. It fails with
+// ErrDuplicate when the node has a member of another name.
+func AddLearner(ctx context.Context, c *clientv3.Client, name, peerURL string) ([]*etcdserverpb.Member, error) {
 	members, err := List(ctx, c)
 	if err != nil {
 		return nil, err
+	}
+	if duplicate(members, name) {
+		return nil, ErrDuplicate
 	}
 	if slices.ContainsFunc(members, func(m *etcdserverpb.Member) bool { return slices.Contains(m.PeerURLs, peerURL) }) {
 		return members, nil
@@ -104,9 +127,10 @@ func AddLearner(ctx context.Context, c *clientv3.Client, peerURL string) ([]*etc
 }
 
 // Votes tells whether the client's only endpoint is a voter that knows a
-// leader. RKE2 also waits until the member list shows the member's name, which
-// etcd may publish late: a member that joins with a snapshot loses its first
-// attempt and repeats it after 15 s (5 s and two election time-outs).
+// leader. A member that joins can take 15 s to answer at all: etcd serves nobody
+// before it has announced its name through the leader, and when a snapshot
+// arrives just then the announcement is lost and repeated only after 5 s and
+// two election time-outs.
 func Votes(ctx context.Context, c *clientv3.Client) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -53,10 +53,12 @@ type Store struct{ Dir string }
 // Ensure makes the authorities and the service key that are not there.
 func (s Store) Ensure() error {
 	for _, name := range Authorities {
-		if _, err := os.Stat(s.path(name + ".crt")); err == nil {
-			continue
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		there, err := s.has(name)
+		if err != nil {
 			return err
+		}
+		if there {
+			continue
 		}
 		pair, err := newAuthority("rke2-" + filepath.Base(name))
 		if err != nil {
@@ -74,6 +76,24 @@ func (s Store) Ensure() error {
 		return fmt.Errorf("make service key: %w", err)
 	}
 	return s.Write(ServiceKey, Pair{Key: key})
+}
+
+// has tells whether both halves of an authority are there. One alone is an error.
+func (s Store) has(name string) (bool, error) {
+	for _, file := range []string{name + ".crt", name + ".key"} {
+		_, err := os.Stat(s.path(file))
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		if matches, _ := filepath.Glob(s.path(name + ".*")); len(matches) > 0 {
+			return false, fmt.Errorf("%s is missing: put it beside %s, or remove that", s.path(file), matches[0])
+		}
+		return false, nil
+	}
+	return true, nil
 }
 
 // Write stores a pair, the key readable by its owner only.

@@ -41,7 +41,7 @@ func Connect(ctx context.Context, server string, token Token) (*Client, error) {
 		return nil, fmt.Errorf("fetch the authority of %s: %w", base, err)
 	}
 	if token.Hash != "" && Hash(ca) != token.Hash {
-		return nil, fmt.Errorf("token CA hash does not match the authority of %s: %s != %s", base, token.Hash, Hash(ca))
+		return nil, fmt.Errorf("%w %s: %s != %s", ErrAuthority, base, token.Hash, Hash(ca))
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
@@ -92,6 +92,9 @@ func (c *Client) fetch(ctx context.Context, path string, into any) error {
 	}
 	return nil
 }
+
+// ErrAuthority means that the token pins another authority than the server has.
+var ErrAuthority = errors.New("token CA hash does not match the authority of")
 
 // ErrUnauthorized means that the token was refused.
 var ErrUnauthorized = errors.New("the server refused the token")
