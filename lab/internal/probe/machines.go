@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -131,7 +132,7 @@ type step struct{ reason, message string }
 
 func deletingStep(m *clusterv1.Machine) step {
 	c := conditions.Get(m, clusterv1.MachineDeletingCondition)
-	if c == nil || m.DeletionTimestamp.IsZero() {
+	if c == nil || c.Status != metav1.ConditionTrue || m.DeletionTimestamp.IsZero() {
 		return step{}
 	}
 	return step{reason: c.Reason, message: c.Message}

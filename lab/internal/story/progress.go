@@ -140,19 +140,24 @@ func (p *progress) leavingLine(name string, e timeline.Event) string {
 	return ""
 }
 
-// planeLine words the control plane's view of its rollout and scaling, when that changed.
+// planeLine words what the control plane says it waits for, when that changed. Several conditions may name the same
+// blocker, each after its own introduction; the blocker is what follows the last bullet.
 func (p *progress) planeLine(e timeline.Event) string {
 	switch e.Object {
 	case "RollingOut", "ScalingUp", "ScalingDown", "Deleting":
 	default:
 		return ""
 	}
-	_, message, _ := strings.Cut(e.Detail, ": ")
-	if message = oneLine(message); message == "" || message == p.plane {
+	_, text, _ := strings.Cut(e.Detail, ": ")
+	text = oneLine(text)
+	if i := strings.LastIndex(text, "* "); i >= 0 {
+		text = text[i+len("* "):]
+	}
+	if text == "" || text == p.plane {
 		return ""
 	}
-	p.plane = message
-	return "control plane: " + message
+	p.plane = text
+	return "control plane: " + text
 }
 
 // still repeats what each leaving machine waits for.

@@ -147,8 +147,8 @@ func TestProgressLines(t *testing.T) {
 		{Kind: timeline.LeaseRenewed, Node: "n1"},
 		{Kind: timeline.MachineStep, Machine: "cp-1", Object: "DrainingNode", Detail: "Pod\n a", At: now},
 		{Kind: timeline.MachineStep, Machine: "cp-1", Object: "DrainingNode", Detail: "Pod b", At: now.Add(5 * time.Second)},
-		{Kind: timeline.ControlPlaneState, Object: "RollingOut", Detail: "True RollingOut: 1 of 3"},
-		{Kind: timeline.ControlPlaneState, Object: "RollingOut", Detail: "True RollingOut: 1 of 3"},
+		{Kind: timeline.ControlPlaneState, Object: "RollingOut", Detail: "True RollingOut: Rolling 1 of 3\n* version a, wanted b\nHeld up:\n* pod x"},
+		{Kind: timeline.ControlPlaneState, Object: "ScalingDown", Detail: "True ScalingDown: 4 to 3:\n* pod x"},
 		{Kind: timeline.ControlPlaneState, Object: "Available", Detail: "True Available:"},
 		{Kind: timeline.HookReleased, Machine: "cp-1", Object: ourHook},
 	} {
@@ -157,7 +157,7 @@ func TestProgressLines(t *testing.T) {
 	p.still(now.Add(32 * time.Second))
 	want := []string{
 		"cp-1: new server at " + versionOld, "cp-1: Node is ready", "cp-1: DrainingNode: Pod a",
-		"control plane: 1 of 3", "cp-1: hook rke2-cleanup released", "cp-1: DrainingNode for 32s: Pod b",
+		"control plane: pod x", "cp-1: hook rke2-cleanup released", "cp-1: DrainingNode for 32s: Pod b",
 	}
 	if strings.Join(lines, "|") != strings.Join(want, "|") {
 		t.Errorf("got %q", lines)
