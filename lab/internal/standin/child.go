@@ -23,7 +23,7 @@ const criSocket = "/run/k3s/containerd/containerd.sock"
 // startRuntime starts the container runtime, unless one is running. It lives
 // on when the service stops, as the shims of containerd do.
 func (n *node) startRuntime(ctx context.Context) error {
-	if answers(criSocket) {
+	if answers(ctx, criSocket) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(criSocket), 0o755); err != nil {
@@ -43,11 +43,11 @@ func (n *node) startRuntime(ctx context.Context) error {
 		return fmt.Errorf("start container runtime: %w", err)
 	}
 	go func() { _ = cmd.Wait() }()
-	return until(ctx, 100*time.Millisecond, func(context.Context) (bool, error) { return answers(criSocket), nil })
+	return until(ctx, 100*time.Millisecond, func(ctx context.Context) (bool, error) { return answers(ctx, criSocket), nil })
 }
 
-func answers(socket string) bool {
-	conn, err := net.DialTimeout("unix", socket, time.Second)
+func answers(ctx context.Context, socket string) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return false
 	}
