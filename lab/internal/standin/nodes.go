@@ -79,7 +79,7 @@ func (s *server) watchOwnNode(ctx context.Context) {
 	tornDown := false
 	look := func(object any) {
 		node, ok := object.(*corev1.Node)
-		if !ok || tornDown || node.DeletionTimestamp == nil && node.Annotations[annotationRemove] != "true" {
+		if !ok || tornDown || !mustTearDown(node) {
 			return
 		}
 		tornDown = true
@@ -93,6 +93,12 @@ func (s *server) watchOwnNode(ctx context.Context) {
 		Handler: cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, now any) { look(now) }},
 	})
 	informer.RunWithContext(ctx)
+}
+
+// mustTearDown tells whether a server has to end its control plane. RKE2 is
+// strict about the annotation's value here and lax where it removes the member.
+func mustTearDown(node *corev1.Node) bool {
+	return node.DeletionTimestamp != nil || node.Annotations[annotationRemove] == "true"
 }
 
 // removalTimeout is how long RKE2 tries one removal.
