@@ -9,6 +9,7 @@ package standin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -87,7 +88,22 @@ func newNode() (*node, error) {
 		return nil, err
 	}
 	n.name = strings.ToLower(cfg.StringOr("node-name", hostname))
+	if err := n.linkTools(); err != nil {
+		return nil, err
+	}
 	return n, n.readToken()
+}
+
+// linkTools puts kubectl where RKE2 unpacks it: people's commands call it there.
+func (n *node) linkTools() error {
+	file := filepath.Join(n.data, "bin", "kubectl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := os.Symlink(paths.KubeBinary, file); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // checkVersion makes sure that the lab's one build of Kubernetes can pass for

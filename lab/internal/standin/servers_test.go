@@ -116,7 +116,7 @@ func (c *cluster) log(name string) string {
 func (c *cluster) kubectl(server string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
 	defer cancel()
-	argv := append([]string{"/run/lab/sbin/kube", "kubectl", "--kubeconfig=/etc/rancher/rke2/rke2.yaml"}, args...)
+	argv := append([]string{"/var/lib/rancher/rke2/bin/kubectl", "--kubeconfig=/etc/rancher/rke2/rke2.yaml"}, args...)
 	result, err := c.manager.Exec(ctx, server, argv, nil)
 	if err != nil {
 		return "", err
