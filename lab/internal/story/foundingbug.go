@@ -56,7 +56,7 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	began := time.Now()
 	if err := c.upgrade(ctx, versionNew); err != nil {
 		r.Add(timeline.CheckLeaving(r.Log.Events())...)
-		r.drawPage(c, "A rolling upgrade that did not end")
+		r.drawPage(c, "A rolling upgrade that did not end", "writer", "reader")
 		return err
 	}
 	took := time.Since(began)
@@ -79,7 +79,7 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 		timeline.AtMost(fmt.Sprintf("hook released after (median of %d)", len(hooks)), cmp.Or(timeline.Median(hooks), time.Hour), hookLimit),
 		memoryFigure(memory.Peak()),
 	)
-	r.drawPage(c, "A rolling upgrade, drained before the member goes")
+	r.drawPage(c, "A rolling upgrade, drained before the member goes", "writer", "reader")
 	return nil
 }
 
@@ -106,12 +106,12 @@ func (c *Cluster) checkCounted(servers int) {
 	c.r.Check("etcd", "the members' own counters were read", n >= servers, "%d of %d members", n, servers)
 }
 
-// drawPage fills the HTML page of the run.
-func (r *Run) drawPage(c *Cluster, title string) {
+// drawPage fills the HTML page of the run, with a row for each of the named clients.
+func (r *Run) drawPage(c *Cluster, title string, clients ...string) {
 	r.Page.Title = title
 	r.Page.Subtitle = fmt.Sprintf("%d servers, %d workers, %s to %s, maxSurge %d; pods need %d s to stop",
 		c.Spec.Servers, c.Spec.Workers, versionOld, versionNew, c.Spec.MaxSurge, stopSeconds)
-	r.Page.Chart = timeline.Build(r.Log.Events(), time.Now(), "writer", "reader")
+	r.Page.Chart = timeline.Build(r.Log.Events(), time.Now(), clients...)
 }
 
 // clients are the writer and the reader of a story.

@@ -50,7 +50,7 @@ func playScale(ctx context.Context, r *Run) error {
 		timeline.AtMost("three servers to one", down, 5*time.Minute),
 		timeline.AtMost("one server to three", up, 5*time.Minute),
 	)
-	r.drawPage(c, "Three servers to one and back")
+	r.drawPage(c, "Three servers to one and back", "writer", "reader")
 	return nil
 }
 

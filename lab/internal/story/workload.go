@@ -15,8 +15,11 @@ import (
 )
 
 const (
-	// stopSeconds is how long a slow pod takes to stop after SIGTERM.
-	stopSeconds  = 60
+	// stopSeconds is how long a slow pod takes from its eviction until it is gone.
+	stopSeconds = 60
+	// trapSeconds is the part of it that its process sleeps after SIGTERM; the kubelet needs the rest. CAPI's core looks
+	// at a drain every 20 s, so a pod that is gone a moment after 60 s would cost 80 s and blur what is measured.
+	trapSeconds  = stopSeconds - 2
 	graceSeconds = 90
 	// termMark is what a slow pod prints when it receives SIGTERM.
 	termMark = "received SIGTERM"
@@ -25,8 +28,8 @@ const (
 // slowLabels mark the pods that take their time to stop; the probes watch them.
 var slowLabels = client.MatchingLabels{"app": "slow"}
 
-// slowScript needs stopSeconds to stop. It waits in the background so that the trap runs at once.
-var slowScript = fmt.Sprintf(`trap 'echo %s; sleep %d; echo stopped; exit 0' TERM; echo up; while :; do sleep 1 & wait $!; done`, termMark, stopSeconds)
+// slowScript sleeps trapSeconds after SIGTERM. It waits in the background so that the trap runs at once.
+var slowScript = fmt.Sprintf(`trap 'echo %s; sleep %d; echo stopped; exit 0' TERM; echo up; while :; do sleep 1 & wait $!; done`, termMark, trapSeconds)
 
 // slowDeployment runs one slow pod per server.
 func slowDeployment(replicas int) *appsv1.Deployment {
