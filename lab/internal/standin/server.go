@@ -13,8 +13,6 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -268,41 +266,6 @@ func (s *server) startControlPlane(ctx context.Context) error {
 	})
 }
 
-// Ready implements supervisor.Backend.
-func (s *server) Ready() bool { return s.ready.Load() }
-
-// Members implements supervisor.Backend.
-func (s *server) Members(ctx context.Context) ([]supervisor.Member, error) {
-	list, err := member.List(ctx, s.etcd)
-	if err != nil {
-		return nil, err
-	}
-	var out []supervisor.Member
-	for _, m := range list {
-		out = append(out, supervisor.Member{Name: m.Name, ClientURLs: m.ClientURLs, PeerURLs: m.PeerURLs})
-	}
-	return out, nil
-}
-
-// APIServers implements supervisor.Backend.
-func (s *server) APIServers(ctx context.Context) ([]string, error) {
-	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{
-		LabelSelector: discoveryv1.LabelServiceName + "=kubernetes",
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list API servers: %w", err)
-	}
-	var out []string
-	for _, slice := range slices.Items {
-		for _, e := range slice.Endpoints {
-			for _, address := range e.Addresses {
-				out = append(out, net.JoinHostPort(address, "6443"))
-			}
-		}
-	}
-	return out, nil
-}
-
 func (s *server) servingHosts() []string {
 	hosts := []string{"localhost", "127.0.0.1", s.name, s.ip(), "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + s.config.ClusterDomain()}
 	for _, cidr := range strings.Split(s.config.ServiceCIDR(), ",") {
@@ -320,7 +283,5 @@ const (
 	labelControlPlane = "node-role.kubernetes.io/control-plane"
 	labelEtcd         = "node-role.kubernetes.io/etcd"
 )
-
-var _ supervisor.Backend = (*server)(nil)
 
 func isServer(n *corev1.Node) bool { return n.Labels[labelEtcd] == "true" }
