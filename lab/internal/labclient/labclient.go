@@ -158,5 +158,18 @@ func (l *Lab) Exec(ctx context.Context, machine string, argv ...string) (output 
 	return string(result.Stdout) + string(result.Stderr), result.ExitCode, err
 }
 
+// MachineNames lists the machines that exist, also those that have been switched off.
+func (l *Lab) MachineNames(ctx context.Context) ([]string, error) {
+	machines, err := l.control.Machines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(machines))
+	for i, m := range machines {
+		names[i] = m.Name
+	}
+	return names, nil
+}
+
 // StopProvider ends the processes of the provider under test for good.
 func (l *Lab) StopProvider(ctx context.Context) error { return l.control.StopProvider(ctx) }

@@ -2,6 +2,7 @@ package story
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -86,8 +87,10 @@ func (c *Cluster) deleteAll(ctx context.Context, when string) error {
 		return err == nil && len(left) == 0, strings.Join(left, ", "), err
 	})
 	c.r.Check("cluster "+c.Spec.Name, "deleted "+when+", nothing is left", err == nil, "%d objects left %v", len(left), left)
+	machines, listErr := c.r.Lab.MachineNames(ctx)
+	c.r.Check("cluster "+c.Spec.Name, "no machine runs any more", listErr == nil && len(machines) == 0, "%d machines %v", len(machines), machines)
 	c.r.Figure(timeline.AtMost("deletion "+when, time.Since(began), 2*time.Minute))
-	return err
+	return errors.Join(err, listErr)
 }
 
 func (c *Cluster) leftovers(ctx context.Context) ([]string, error) {

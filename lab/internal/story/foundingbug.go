@@ -109,7 +109,7 @@ func (c *Cluster) checkCounted(servers int) {
 // drawPage fills the HTML page of the run, with a row for each of the named clients.
 func (r *Run) drawPage(c *Cluster, title string, clients ...string) {
 	r.Page.Title = title
-	r.Page.Subtitle = fmt.Sprintf("%d servers, %d workers, %s to %s, maxSurge %d; pods need %d s to stop",
+	r.Page.Subtitle = fmt.Sprintf("servers: %d, workers: %d, %s to %s, maxSurge %d; pods need %d s to stop",
 		c.Spec.Servers, c.Spec.Workers, versionOld, versionNew, c.Spec.MaxSurge, stopSeconds)
 	r.Page.Chart = timeline.Build(r.Log.Events(), time.Now(), clients...)
 }

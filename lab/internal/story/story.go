@@ -49,6 +49,8 @@ type Lab interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	// Exec runs a command inside a machine and returns its combined output and exit code.
 	Exec(ctx context.Context, machine string, argv ...string) (output string, exitCode int, err error)
+	// MachineNames lists the machines that exist.
+	MachineNames(ctx context.Context) ([]string, error)
 	// StopProvider ends the processes of the provider under test for good.
 	StopProvider(ctx context.Context) error
 	// PID is the root of the laboratory's process tree.

@@ -38,6 +38,7 @@ func (fakeLab) DialContext(context.Context, string, string) (net.Conn, error) {
 }
 func (fakeLab) Exec(context.Context, string, ...string) (string, int, error) { return "", 0, nil }
 func (fakeLab) StopProvider(context.Context) error                           { return nil }
+func (fakeLab) MachineNames(context.Context) ([]string, error)               { return nil, nil }
 func (fakeLab) PID() int                                                     { return 1 }
 func (l fakeLab) Down(ctx context.Context) error {
 	*l.ended = true

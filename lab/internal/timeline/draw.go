@@ -9,11 +9,13 @@ import (
 
 // Geometry of a panel in SVG user units.
 const (
-	labelWidth = 190
-	plotWidth  = 1060
+	labelWidth = 205
+	plotWidth  = 1045
 	rowHeight  = 34
 	barHeight  = 14
 	headHeight = 30
+	// remarkWidth is the room that the number of a remark takes.
+	remarkWidth = 13.0
 	// minBar keeps a phase of a second visible on a chart of ten minutes.
 	minBar = 2.0
 	// minLabel is the width from which a bar carries its length as text.
@@ -36,7 +38,8 @@ type tick struct {
 	Text string
 }
 
-type line struct{ X, Text, Title string }
+// line is a remark: a vertical line at X with its number at LabelX.
+type line struct{ X, LabelX, Text, Title string }
 
 type drawnRow struct {
 	Y           int
@@ -92,8 +95,11 @@ func mainPanel(c Chart) panel {
 	for i, cl := range c.Clients {
 		p.Rows = append(p.Rows, drawClient(s, len(c.Rows)+i, cl, c))
 	}
+	label := 0.0
 	for i, r := range c.Remarks {
-		p.Lines = append(p.Lines, line{X: num(s.x(r.At)), Text: strconv.Itoa(i + 1), Title: c.since(r.At) + " " + r.Text})
+		x := s.x(r.At)
+		label = max(x, label+remarkWidth) // numbers of remarks that came together stand side by side
+		p.Lines = append(p.Lines, line{X: num(x), LabelX: num(label), Text: strconv.Itoa(i + 1), Title: c.since(r.At) + " " + r.Text})
 	}
 	return p
 }
