@@ -17,7 +17,7 @@ import (
 
 // loadBalancerSettle is how long a load balancer may take to let go of a Node
 // after the label is set: cloud controllers look about every few seconds.
-const loadBalancerSettle = 10 * time.Second
+const loadBalancerSettle = 5 * time.Second
 
 func controlPlane(s *scope.Scope) model.ControlPlane {
 	cp := s.ControlPlane

@@ -21,6 +21,9 @@ type Server struct {
 	MemberName string
 	// Addresses are those of the Machine and the Node.
 	Addresses []string
+	// Gone is true for a Node that is being deleted and has no Machine: its
+	// host is not asked for anything.
+	Gone bool
 }
 
 // Match tells for each member ID which server it belongs to, as an index into

@@ -52,7 +52,7 @@ func Read(ctx context.Context, c Members, servers []Server, now func() time.Time
 func askAll(ctx context.Context, c Members, servers []Server) []answer {
 	var nodes []string
 	for _, s := range servers {
-		if s.Node != "" {
+		if s.Node != "" && !s.Gone {
 			nodes = append(nodes, s.Node)
 		}
 	}
@@ -151,7 +151,7 @@ func combine(list []etcd.Member, alarms []etcd.Alarm, servers []Server, answers 
 			m.Answers = model.Known(own.status.Leader != 0, at)
 			m.Lag = furthest - min(furthest, own.status.Applied)
 		} else {
-			m.Answers = silence(listed, byNode[node], at)
+			m.Answers = silence(listed, node, byNode[node], at)
 		}
 		members = append(members, m)
 	}
@@ -163,10 +163,12 @@ func combine(list []etcd.Member, alarms []etcd.Alarm, servers []Server, answers 
 // silence says why a member gave no answer. Only a refused connection is
 // knowledge: the kubelet was there, and nothing listened. The same holds if
 // another member answered from the node.
-func silence(m etcd.Member, own answer, at time.Time) model.Fact[bool] {
+func silence(m etcd.Member, node string, own answer, at time.Time) model.Fact[bool] {
 	switch {
-	case own.node == "" && m.Name == "":
+	case node == "" && m.Name == "":
 		return model.Unknown[bool]("the member has not started yet", at)
+	case node != "" && own.node == "":
+		return model.Unknown[bool]("its Node "+node+" is being deleted and has no Machine", at)
 	case own.node == "":
 		return model.Unknown[bool]("it is not known on which node the member runs", at)
 	case own.err == nil:

@@ -32,7 +32,9 @@ func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Ser
 	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		if !taken[name] {
-			server := Server{}
+			// Without a Machine, a Node that is being deleted is the trace of
+			// a host that is gone. RKE2's finalizers may keep it for a while.
+			server := Server{Gone: !nodes[name].DeletionTimestamp.IsZero()}
 			server.describe(nodes[name])
 			out = append(out, server)
 		}

@@ -32,13 +32,18 @@ func TestServers(t *testing.T) {
 		machine("new", "", "", "10.0.0.3"),
 		machine("node-gone", "n9", "lab://1", "10.0.0.4"),
 	)
-	nodes := map[string]*corev1.Node{"n1": node("n1", "lab://1"), "n2": node("n2", "lab://2"), "n3": node("n3", "")}
+	nodes := map[string]*corev1.Node{"n1": node("n1", "lab://1"), "n2": node("n2", "lab://2"), "n3": node("n3", ""), "n4": node("n4", "")}
+	// A departed server's Node, kept by RKE2's finalizers, is not asked; one
+	// that still has its Machine is.
+	gone := metav1.Now()
+	nodes["n4"].DeletionTimestamp, nodes["n2"].DeletionTimestamp = &gone, &gone
 	want := []Server{
 		{Machine: "by-provider-id", Node: "n2", MemberName: "n2-0a1b2c3d", Addresses: []string{"10.0.0.2", "addr-n2"}},
 		{Machine: "new", Addresses: []string{"10.0.0.3"}},
 		{Machine: "node-gone", Addresses: []string{"10.0.0.4"}},
 		{Machine: "referenced", Node: "n1", MemberName: "n1-0a1b2c3d", Addresses: []string{"10.0.0.1", "addr-n1"}},
 		{Node: "n3", MemberName: "n3-0a1b2c3d", Addresses: []string{"addr-n3"}},
+		{Node: "n4", MemberName: "n4-0a1b2c3d", Addresses: []string{"addr-n4"}, Gone: true},
 	}
 	if diff := cmp.Diff(want, Servers(machines, nodes)); diff != "" {
 		t.Error(diff)

@@ -23,7 +23,7 @@ import (
 // How often the kubelet looks at its static pods.
 const (
 	fileCheck = 2 * time.Second
-	syncEvery = 5 * time.Second
+	syncEvery = 2 * time.Second
 )
 
 // localAPI is the one API server address that a kubelet knows: on a server the
