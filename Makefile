@@ -45,6 +45,16 @@ $(BIN)/capi-core: lab/go.mod lab/go.sum
 	@$(PROGRESS) "building bin/capi-core: Cluster API's core manager" \
 		go -C lab build -ldflags '-s -w' -o $@ sigs.k8s.io/cluster-api/core
 
+.PHONY: providers
+providers: ## Lay out what runs on the laboratory's management cluster
+	@capi=$$(go -C lab list -m -f '{{.Dir}}' sigs.k8s.io/cluster-api) && \
+	mkdir -p $(BIN)/providers/cluster-api/crds $(BIN)/providers/cluster-api/webhooks $(BIN)/providers/drover/crds && \
+	install -m 644 $$capi/core/config/crd/bases/*.yaml $(BIN)/providers/cluster-api/crds/ && \
+	install -m 644 $$capi/core/config/webhook/manifests.yaml $(BIN)/providers/cluster-api/webhooks/ && \
+	install -m 644 lab/providers/cluster-api/provider.yaml $(BIN)/providers/cluster-api/ && \
+	install -m 644 config/crd/bases/*.yaml $(BIN)/providers/drover/crds/ && \
+	install -m 644 lab/providers/drover/provider.yaml $(BIN)/providers/drover/
+
 .PHONY: envtest
 envtest: $(BIN)/kube
 	@mkdir -p $(KUBEBUILDER_ASSETS)
@@ -63,6 +73,7 @@ verify: generate lint unit ## What must pass before a change is handed in: gener
 .PHONY: generate
 generate: $(BIN)/controller-gen ## Generate deep copies and CRDs from the API types
 	cd api && $(BIN)/controller-gen object crd:crdVersions=v1 paths=./bootstrap/... paths=./controlplane/... output:crd:artifacts:config=../config/crd/bases
+	cd lab/api && $(BIN)/controller-gen object crd:crdVersions=v1 paths=./v1beta2/... output:crd:artifacts:config=crds
 
 $(BIN)/controller-gen: tools/go.mod tools/go.sum
 	@$(PROGRESS) "building bin/controller-gen" go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
