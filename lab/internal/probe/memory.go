@@ -101,7 +101,7 @@ func pss(proc string, pid int) int64 {
 	if err != nil {
 		return 0
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if rest, ok := strings.CutPrefix(lines.Text(), "Pss:"); ok {

@@ -81,7 +81,7 @@ func scrape(ctx context.Context, c *http.Client, ip string) (map[string]int, err
 	if err != nil {
 		return nil, fmt.Errorf("metrics of %s: %w", ip, err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("metrics of %s: %s", ip, resp.Status)
 	}

@@ -20,7 +20,7 @@ func listCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range All() {
-				fmt.Fprintf(tw, "%s\t%s\n", s.Name, s.Purpose)
+				_, _ = fmt.Fprintf(tw, "%s\t%s\n", s.Name, s.Purpose)
 			}
 			return tw.Flush()
 		},

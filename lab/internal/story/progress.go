@@ -87,15 +87,8 @@ func (p *progress) line(e timeline.Event) string {
 		return fmt.Sprintf("%s: etcd member %s joined as %s", name, e.Object, e.Detail)
 	case timeline.MemberVoter:
 		return name + ": its etcd member is a voter"
-	case timeline.NodeReady:
-		if !p.ready[e.Node] {
-			p.ready[e.Node] = true
-			return name + ": Node is ready"
-		}
-	case timeline.NodeNotReady:
-		if p.ready[e.Node] {
-			return fmt.Sprintf("%s: Node is NOT ready (%s)", name, e.Detail)
-		}
+	case timeline.NodeReady, timeline.NodeNotReady:
+		return p.nodeLine(name, e)
 	case timeline.NodeExcluded:
 		return name + ": taken out of the load balancer"
 	case timeline.NodeRemoveAsked:
@@ -110,8 +103,23 @@ func (p *progress) line(e timeline.Event) string {
 		return fmt.Sprintf("%s: no answer for %s", e.Object, e.At.Sub(e.Since).Round(10*time.Millisecond))
 	case timeline.ControlPlaneState:
 		return p.planeLine(e)
+	default:
+		return p.leavingLine(name, e)
 	}
-	return p.leavingLine(name, e)
+	return ""
+}
+
+// nodeLine words that a Node became ready for the first time, or was lost.
+func (p *progress) nodeLine(name string, e timeline.Event) string {
+	was := p.ready[e.Node]
+	switch {
+	case e.Kind == timeline.NodeReady && !was:
+		p.ready[e.Node] = true
+		return name + ": Node is ready"
+	case e.Kind == timeline.NodeNotReady && was:
+		return fmt.Sprintf("%s: Node is NOT ready (%s)", name, e.Detail)
+	}
+	return ""
 }
 
 // leavingLine words the steps of a machine's deletion.
@@ -136,6 +144,8 @@ func (p *progress) leavingLine(name string, e timeline.Event) string {
 	case timeline.MachineGone:
 		delete(p.waiting, e.Machine)
 		return name + ": machine is gone"
+	default:
+		// Lease renewals and the like are no progress.
 	}
 	return ""
 }

@@ -52,7 +52,7 @@ func (r *Run) say(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	elapsed := time.Since(r.start)
-	fmt.Fprintf(r.out, "[%02d:%02d] %s\n", int(elapsed.Minutes()), int(elapsed.Seconds())%60, text)
+	_, _ = fmt.Fprintf(r.out, "[%02d:%02d] %s\n", int(elapsed.Minutes()), int(elapsed.Seconds())%60, text)
 }
 
 // Check records one promise with the value that was measured.
@@ -84,15 +84,14 @@ func (r *Run) WaitFor(ctx context.Context, what string, limit time.Duration, loo
 	defer tick.Stop()
 	nag := time.NewTicker(nagPeriod)
 	defer nag.Stop()
-	state := "not looked yet"
 	for {
 		lookCtx, done := context.WithTimeout(ctx, 10*time.Second)
-		ok, now, err := look(lookCtx)
+		ok, state, err := look(lookCtx)
 		done()
 		if err == nil && ok {
 			return nil
 		}
-		if state = now; err != nil {
+		if err != nil {
 			state = err.Error()
 		}
 		select {

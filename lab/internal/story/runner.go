@@ -48,7 +48,7 @@ func Play(ctx context.Context, stories []Story, o Options) error {
 }
 
 func playOne(ctx context.Context, s Story, o Options) (err error) {
-	fmt.Fprintf(o.Out, "=== %s: %s\n", s.Name, s.Purpose)
+	_, _ = fmt.Fprintf(o.Out, "=== %s: %s\n", s.Name, s.Purpose)
 	dir, err := os.MkdirTemp("", "lab-"+s.Name+"-")
 	if err != nil {
 		return fmt.Errorf("story %s: %w", s.Name, err)
@@ -61,7 +61,7 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	logs, keepErr := r.keepLogs(dir)
-	fmt.Fprintf(o.Out, "logs kept in %s\n", logs)
+	_, _ = fmt.Fprintf(o.Out, "logs kept in %s\n", logs)
 	return errors.Join(ErrFailed, err, keepErr)
 }
 
@@ -92,10 +92,10 @@ func (r *Run) inLab(ctx context.Context, dir string, start StartFunc, play func(
 // report prints the outcome and writes the page, and tells whether everything was as promised.
 func (r *Run) report(err error, s Story, o Options) bool {
 	if o.Tables && len(r.Page.Chart.Rows) > 0 {
-		fmt.Fprintln(o.Out)
+		_, _ = fmt.Fprintln(o.Out)
 		_ = timeline.Text(o.Out, r.Page.Chart)
 	}
-	fmt.Fprintln(o.Out)
+	_, _ = fmt.Fprintln(o.Out)
 	_ = timeline.FindingsText(o.Out, r.findings)
 	_ = timeline.FiguresText(o.Out, r.figures)
 	ok := err == nil && len(timeline.Violations(r.findings)) == 0
@@ -104,20 +104,20 @@ func (r *Run) report(err error, s Story, o Options) bool {
 	}
 	if err == nil && len(r.findings)+len(r.figures) == 0 {
 		ok = false
-		fmt.Fprintln(o.Out, "FAIL  the story checked nothing")
+		_, _ = fmt.Fprintln(o.Out, "FAIL  the story checked nothing")
 	}
 	if err != nil {
-		fmt.Fprintf(o.Out, "FAIL  %v\n", err)
+		_, _ = fmt.Fprintf(o.Out, "FAIL  %v\n", err)
 	}
 	if pageErr := r.writePage(o.HTML); pageErr != nil {
-		fmt.Fprintf(o.Out, "FAIL  %v\n", pageErr)
+		_, _ = fmt.Fprintf(o.Out, "FAIL  %v\n", pageErr)
 		ok = false
 	}
 	verdict := "PASS"
 	if !ok {
 		verdict = "FAIL"
 	}
-	fmt.Fprintf(o.Out, "--- %s: %s (%s)\n", verdict, s.Name, time.Since(r.start).Round(time.Second))
+	_, _ = fmt.Fprintf(o.Out, "--- %s: %s (%s)\n", verdict, s.Name, time.Since(r.start).Round(time.Second))
 	return ok
 }
 
@@ -134,7 +134,7 @@ func (r *Run) writePage(path string) (err error) {
 	if err := timeline.HTML(f, r.Page); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.out, "timeline written to %s\n", path)
+	_, _ = fmt.Fprintf(r.out, "timeline written to %s\n", path)
 	return nil
 }
 

@@ -62,10 +62,8 @@ func (b *builder) take(e Event) {
 	switch e.Kind {
 	case Note:
 		b.chart.Remarks = append(b.chart.Remarks, Remark{At: e.At, Text: e.Detail})
-		return
 	case ClientGap:
 		b.addGap(e)
-		return
 	case MachineCreated:
 		if _, known := b.rows[e.Machine]; known {
 			return
@@ -75,14 +73,12 @@ func (b *builder) take(e Event) {
 			open: Phase{Kind: Provisioning, From: e.At},
 		}
 		b.order = append(b.order, e.Machine)
-		return
+	default:
+		if r := b.rowOf(e); r != nil && !r.row.Gone {
+			r.mark(e)
+			r.advance(e)
+		}
 	}
-	r := b.rowOf(e)
-	if r == nil || r.row.Gone {
-		return
-	}
-	r.mark(e)
-	r.advance(e)
 }
 
 func (b *builder) addGap(e Event) {
@@ -145,6 +141,8 @@ func (r *building) advance(e Event) {
 	case MachineGone:
 		r.row.Gone = true
 		r.close(e.At)
+	default:
+		// Nothing else begins a phase.
 	}
 }
 

@@ -40,6 +40,8 @@ func FewestVoters(events []Event, from time.Time) int {
 			voters[e.Object] = true
 		case MemberGone:
 			delete(voters, e.Object)
+		default:
+			// Only the member list counts.
 		}
 		if fewest >= 0 {
 			fewest = min(fewest, len(voters))

@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Departure is a server that was told to go, with what was seen of it.
@@ -30,6 +31,8 @@ func Departures(events []Event) []Departure {
 			if servers[e.Machine] {
 				out = append(out, Departure{Machine: e.Machine, Deleting: e})
 			}
+		default:
+			// The rest is looked up per departure.
 		}
 	}
 	for i := range out {
@@ -41,6 +44,9 @@ func Departures(events []Event) []Departure {
 	}
 	return out
 }
+
+// watchLag is how much later than the poll of the members the watch may tell of an annotation that came first.
+const watchLag = 2 * time.Second
 
 // memberCalls applies the definition of a member call. RKE2 itself removes the member after the annotation, so that
 // removal is the effect of the call and no second one; a removal without annotation is a direct call.
@@ -55,12 +61,14 @@ func memberCalls(events []Event, node string) []Event {
 			asked = append(asked, e)
 		case MemberGone:
 			gone = append(gone, e)
+		default:
+			// Nothing else tells of a call.
 		}
 	}
 	direct := slices.DeleteFunc(gone, func(g Event) bool {
-		return slices.ContainsFunc(asked, func(a Event) bool { return a.At.Before(g.At) })
+		return slices.ContainsFunc(asked, func(a Event) bool { return a.At.Before(g.At.Add(watchLag)) })
 	})
-	calls := append(asked, direct...)
+	calls := slices.Concat(asked, direct)
 	slices.SortStableFunc(calls, func(a, b Event) int { return a.At.Compare(b.At) })
 	return calls
 }

@@ -87,6 +87,8 @@ func podsOf(events []Event, node string) (seen map[string]bool, gone map[string]
 			seen[e.Object] = true
 		case PodGone:
 			gone[e.Object] = e
+		default:
+			// Not about pods.
 		}
 	}
 	return seen, gone
@@ -199,6 +201,8 @@ func checkOneAtATime(events []Event, departures []Departure) Finding {
 			}
 		case MachineGone:
 			delete(leaving, e.Machine)
+		default:
+			// Only these begin and end a departure.
 		}
 		if len(leaving) > 1 {
 			f.OK = false
@@ -225,6 +229,8 @@ func checkRPCs(events []Event) Finding {
 			}
 		case MemberGone:
 			gone++
+		default:
+			// Only these are counted.
 		}
 	}
 	f := Finding{Rule: "no MemberRemove beyond the members that went", Subject: "etcd"}

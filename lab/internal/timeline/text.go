@@ -13,10 +13,10 @@ import (
 // one line per client with its longest gaps. Times are minutes and seconds since the start of the chart.
 func Text(w io.Writer, c Chart) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "MACHINE\tVERSION\tCREATED\tJOIN\tSERVING FROM\tLB OUT\tDRAIN\tHOOK\tMEMBER OUT\tDELETE\tGONE")
+	_, _ = fmt.Fprintln(tw, "MACHINE\tVERSION\tCREATED\tJOIN\tSERVING FROM\tLB OUT\tDRAIN\tHOOK\tMEMBER OUT\tDELETE\tGONE")
 	for _, r := range c.Rows {
 		join := lengthOf(r, Provisioning, Joining)
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Machine, r.Version, c.startOf(r, Provisioning), join,
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Machine, r.Version, c.startOf(r, Provisioning), join,
 			c.startOf(r, Serving), lengthOf(r, Excluded), lengthOf(r, Draining), lengthOf(r, Hook), lengthOf(r, Removing),
 			lengthOf(r, Deleting), c.goneAt(r))
 	}
@@ -24,10 +24,10 @@ func Text(w io.Writer, c Chart) error {
 		return fmt.Errorf("write timeline: %w", err)
 	}
 	for _, cl := range c.Clients {
-		fmt.Fprintf(w, "%s: %s\n", cl.Name, c.gapText(cl))
+		_, _ = fmt.Fprintf(w, "%s: %s\n", cl.Name, c.gapText(cl))
 	}
 	for _, r := range c.Remarks {
-		fmt.Fprintf(w, "%s  %s\n", c.since(r.At), r.Text)
+		_, _ = fmt.Fprintf(w, "%s  %s\n", c.since(r.At), r.Text)
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func Text(w io.Writer, c Chart) error {
 func FindingsText(w io.Writer, findings []Finding) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range findings {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", verdict(f.OK), f.Subject, f.Rule, f.Measured)
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", verdict(f.OK), f.Subject, f.Rule, f.Measured)
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("write findings: %w", err)
@@ -48,7 +48,7 @@ func FindingsText(w io.Writer, findings []Finding) error {
 func FiguresText(w io.Writer, figures []Figure) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range figures {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", verdict(f.OK), f.Name, f.Value, f.Limit)
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", verdict(f.OK), f.Name, f.Value, f.Limit)
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("write figures: %w", err)
