@@ -29,6 +29,7 @@ func TestCreating(t *testing.T) {
 		{name: "second server", given: healthy(1, replicas(3)), action: model.CreateMachine{Purpose: model.ScaleUp}, rule: "missing_server_is_created"},
 		{name: "one at a time", given: healthy(1, replicas(3), joining(2)), rule: "one_server_joins_at_a_time", blames: "cp-2"},
 		{name: "a learner has not joined", given: healthy(2, replicas(3), member(2, func(m *model.Member) { m.Learner = true })), rule: "one_server_joins_at_a_time", blames: "cp-2"},
+		{name: "a voter without a Node has not joined", given: healthy(2, replicas(3), machine(2, func(m *model.Machine) { m.NodeName = "" })), rule: "one_server_joins_at_a_time", blames: "cp-2"},
 		{name: "no join while a voter is down", given: healthy(2, replicas(3), silent(2)), blames: "cp-2"},
 		{name: "no join where registration is refused", given: healthy(1, replicas(3), func(s *model.Snapshot) { s.Cluster.Registration = model.Known(false, now) }), blames: "10.0.0.1:9345"},
 		{name: "a registration that can't be probed is tried", given: healthy(1, replicas(3), func(s *model.Snapshot) {

@@ -110,10 +110,11 @@ const OneServerLeavesAtATime = "one_server_leaves_at_a_time"
 
 func (v view) wholeIsDeleted() bool { return v.ControlPlane.Deleting || v.Cluster.Deleting }
 
-// joined tells whether the Machine is a full server: its member is a started
-// voter. With an external datastore a registered Node is all there is.
+// joined tells whether the Machine is a full server: its Node is registered
+// and its member is a started voter. With an external datastore there is only
+// the Node.
 func (v view) joined(m model.Machine) bool {
-	if v.ControlPlane.ExternalDatastore {
+	if m.NodeName == "" || v.ControlPlane.ExternalDatastore {
 		return m.NodeName != ""
 	}
 	member, listed := v.MemberOf(m.Name)
