@@ -95,7 +95,7 @@ unit: prerequisites envtest ## Run the tests that need no laboratory
 
 .PHONY: stories
 stories: build ## Run every story of the laboratory (real etcd, API server and kubelet)
-	go -C lab test -count=1 -v -timeout 60m ./stories
+	go -C lab test -count=1 -v -parallel 2 -timeout 60m ./stories
 
 ##@ Other
 

@@ -32,7 +32,12 @@ func TestStories(t *testing.T) {
 		}
 	}
 	for _, s := range story.All() {
-		t.Run(s.Name, func(t *testing.T) { run(t, filepath.Join(bin, "lab"), s.Name) })
+		t.Run(s.Name, func(t *testing.T) {
+			if !s.Alone {
+				t.Parallel()
+			}
+			run(t, filepath.Join(bin, "lab"), s.Name)
+		})
 	}
 }
 

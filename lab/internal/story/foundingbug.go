@@ -31,6 +31,7 @@ var foundingBug = Story{
 	Name: "founding-bug",
 	Purpose: "A three-server cluster is upgraded while pods need 60 s to stop: each server is drained before its etcd member goes, " +
 		"and clients hardly notice.",
+	Alone: true,
 	play: playFoundingBug,
 }
 

@@ -15,6 +15,9 @@ type Story struct {
 	Name string
 	// Purpose is one sentence, shown by `lab story list`.
 	Purpose string
+	// Alone is true for a story whose figures are promises: nothing else may
+	// run beside it. The others mostly wait, and may run together.
+	Alone bool
 	play    func(ctx context.Context, r *Run) error
 }
 
