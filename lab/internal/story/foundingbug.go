@@ -32,7 +32,7 @@ var foundingBug = Story{
 	Purpose: "A three-server cluster is upgraded while pods need 60 s to stop: each server is drained before its etcd member goes, " +
 		"and clients hardly notice.",
 	Alone: true,
-	play: playFoundingBug,
+	play:  playFoundingBug,
 }
 
 func foundingSpec() Spec {

@@ -18,7 +18,7 @@ type Story struct {
 	// Alone is true for a story whose figures are promises: nothing else may
 	// run beside it. The others mostly wait, and may run together.
 	Alone bool
-	play    func(ctx context.Context, r *Run) error
+	play  func(ctx context.Context, r *Run) error
 }
 
 // All returns the stories in the order in which they are run.
