@@ -19,6 +19,10 @@ import (
 	"github.com/drover-project/drover/lab/internal/probe"
 )
 
+// leftoverLimit is how long Nodes of departed servers may stay: RKE2's lease of 45 s has to run out when its holder
+// left, and the finalizers are then served with back-off.
+const leftoverLimit = 2 * time.Minute
+
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme} {
@@ -116,7 +120,8 @@ func (c *Cluster) servers(ctx context.Context) ([]clusterv1.Machine, error) {
 }
 
 // WaitComplete waits until there are exactly that many servers, all at that version with ready Nodes and voting
-// members, the workers' Nodes are ready, and the control plane says that it is done.
+// members, the workers' Nodes are ready, and the control plane says that it is done. Nodes of servers that left may
+// still be there: RKE2 holds them by a finalizer until another server has taken over its lease (WaitNodesGone).
 func (c *Cluster) WaitComplete(ctx context.Context, servers int, version string, limit time.Duration) error {
 	what := fmt.Sprintf("%d servers at %s", servers, version)
 	return c.r.WaitFor(ctx, what, limit, func(ctx context.Context) (bool, string, error) {
@@ -147,33 +152,53 @@ func (c *Cluster) missing(ctx context.Context, servers int, version string) ([]s
 		}
 		nodes = append(nodes, m.Status.NodeRef.Name)
 	}
-	unready, err := c.unreadyNodes(ctx, servers+c.Spec.Workers)
+	ready, _, err := c.nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, unready...)
+	if want := servers + c.Spec.Workers; ready != want {
+		out = append(out, fmt.Sprintf("%d of %d Nodes ready", ready, want))
+	}
 	out = append(out, c.memberFaults(nodes)...)
 	return append(out, c.planeFaults(ctx, servers)...), nil
 }
 
-func (c *Cluster) unreadyNodes(ctx context.Context, want int) ([]string, error) {
+// nodes counts the ready Nodes that have a machine, and names those whose machine is gone.
+func (c *Cluster) nodes(ctx context.Context) (ready int, leftover []string, err error) {
+	machines := &clusterv1.MachineList{}
+	if err := c.r.Management.List(ctx, machines, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Spec.Name}); err != nil {
+		return 0, nil, err
+	}
 	nodes := &corev1.NodeList{}
 	if err := c.Workload.List(ctx, nodes); err != nil {
-		return nil, err
-	}
-	var out []string
-	if len(nodes.Items) != want {
-		out = append(out, fmt.Sprintf("%d of %d Nodes", len(nodes.Items), want))
+		return 0, nil, err
 	}
 	for _, n := range nodes.Items {
-		ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		owned := slices.ContainsFunc(machines.Items, func(m clusterv1.Machine) bool { return m.Status.NodeRef.Name == n.Name })
+		isReady := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 		})
-		if !ready {
-			out = append(out, "Node "+n.Name+" not ready")
+		switch {
+		case !owned:
+			leftover = append(leftover, n.Name)
+		case isReady:
+			ready++
 		}
 	}
-	return out, nil
+	return ready, leftover, nil
+}
+
+// WaitNodesGone waits until no Node is left without a machine, and records it.
+func (c *Cluster) WaitNodesGone(ctx context.Context) {
+	began := time.Now()
+	var left []string
+	err := c.r.WaitFor(ctx, "the Nodes of departed servers to go", leftoverLimit, func(ctx context.Context) (bool, string, error) {
+		_, names, err := c.nodes(ctx)
+		left = names
+		return err == nil && len(left) == 0, strings.Join(left, ", "), err
+	})
+	c.r.Check("control plane", "no Node of a departed server is left", err == nil, "gone after another %s %s",
+		time.Since(began).Round(time.Second), strings.Join(left, ", "))
 }
 
 // memberFaults compares etcd's list with the servers' Nodes.

@@ -62,6 +62,14 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	}
 	took := time.Since(began)
 	r.Note("upgrade complete after %s", took.Round(time.Second))
+	hooks := timeline.HookTimes(r.Log.Events(), ourHook)
+	r.Figure(
+		timeline.AtMost("start to three servers and one worker ready", ready, readyLimit),
+		timeline.AtMost("whole upgrade of three servers", took, time.Duration(c.Spec.Servers*stopSeconds)*time.Second+upgradeSlack),
+		timeline.AtMost(fmt.Sprintf("hook released after (median of %d)", len(hooks)), cmp.Or(timeline.Median(hooks), time.Hour), hookLimit),
+		memoryFigure(memory.Peak()),
+	)
+	c.WaitNodesGone(ctx)
 	if err := clients.finishWithin(ctx, r, gapLimit); err != nil {
 		return err
 	}
@@ -73,13 +81,6 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	c.checkCounted(6)
 	departed := len(timeline.Departures(events))
 	r.Check("control plane", "every old server left", departed == c.Spec.Servers, "%d of %d", departed, c.Spec.Servers)
-	hooks := timeline.HookTimes(events, ourHook)
-	r.Figure(
-		timeline.AtMost("start to three servers and one worker ready", ready, readyLimit),
-		timeline.AtMost("whole upgrade of three servers", took, time.Duration(c.Spec.Servers*stopSeconds)*time.Second+upgradeSlack),
-		timeline.AtMost(fmt.Sprintf("hook released after (median of %d)", len(hooks)), cmp.Or(timeline.Median(hooks), time.Hour), hookLimit),
-		memoryFigure(memory.Peak()),
-	)
 	r.drawPage(c, "A rolling upgrade, drained before the member goes", "writer", "reader")
 	return nil
 }

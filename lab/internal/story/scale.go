@@ -38,6 +38,7 @@ func playScale(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
+	c.WaitNodesGone(ctx)
 	if err := clients.finishWithin(ctx, r, scaleGapLimit); err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ func playSingle(ctx context.Context, r *Run) error {
 		return fmt.Errorf("read after the upgrade: %w", err)
 	}
 	r.Check("data", "written before is readable after", back.Data["written"] == kept.Data["written"], "%q", back.Data["written"])
+	c.WaitNodesGone(ctx)
 	if err := clients.finishWithin(ctx, r, scaleGapLimit); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ func playSurgeZero(ctx context.Context, r *Run) error {
 		return err
 	}
 	took := time.Since(began)
+	c.WaitNodesGone(ctx)
 	if err := clients.finishWithin(ctx, r, scaleGapLimit); err != nil {
 		return err
 	}

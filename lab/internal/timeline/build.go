@@ -104,6 +104,9 @@ func (r *building) mark(e Event) {
 	if e.Kind == NodeNotReady && (!r.nodeReady || r.open.Kind == Deleting) {
 		return // it was never ready, or its machine is being ended: nothing to lose
 	}
+	if e.Kind == MemberAdded && e.Detail == "voter" {
+		kind = MarkMemberVoter // it was promoted between two looks at the member list
+	}
 	r.row.Marks = append(r.row.Marks, Mark{Kind: kind, At: e.At, Label: e.Object})
 }
 
