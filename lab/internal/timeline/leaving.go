@@ -27,13 +27,13 @@ type Finding struct {
 	Measured string
 }
 
-// CheckLeaving holds every departed server against the order in which a server must leave: pods first, then the
-// member, asked for exactly once, with the node alive until then, and only one server at a time.
+// CheckLeaving holds every departed server against the order in which a server must leave: out of the load balancer,
+// pods gone, then the member, asked for exactly once, with the node alive until then, and only one server at a time.
 func CheckLeaving(events []Event) []Finding {
 	var out []Finding
 	departures := Departures(events)
 	for _, d := range departures {
-		out = append(out, checkPods(events, d), checkNode(events, d), checkLease(events, d), checkStep(events, d), checkCalls(d))
+		out = append(out, checkExcluded(events, d), checkPods(events, d), checkNode(events, d), checkLease(events, d), checkStep(events, d), checkCalls(d))
 	}
 	return append(out, checkOneAtATime(events, departures), checkRPCs(events))
 }
@@ -41,6 +41,25 @@ func CheckLeaving(events []Event) []Finding {
 // Violations keeps the findings that are not as they should be.
 func Violations(findings []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.OK })
+}
+
+// checkExcluded wants the server out of the load balancers before its member is told to go, or clients would be sent
+// to an API server without storage.
+func checkExcluded(events []Event, d Departure) Finding {
+	f := Finding{Rule: "out of the load balancer before the member call", Subject: d.Machine}
+	if len(d.Calls) == 0 {
+		f.Measured = "no member call seen"
+		return f
+	}
+	f.Measured = "never taken out"
+	for _, e := range events {
+		if e.Kind == NodeExcluded && e.Node == d.Node {
+			f.OK = SurelyBefore(e, d.Calls[0])
+			f.Measured = round(d.Calls[0].At.Sub(e.At)) + " before the call"
+			return f
+		}
+	}
+	return f
 }
 
 func checkPods(events []Event, d Departure) Finding {

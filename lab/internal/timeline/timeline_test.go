@@ -70,8 +70,8 @@ func TestCheckLeavingAcceptsTheRightOrder(t *testing.T) {
 	for _, f := range Violations(findings) {
 		t.Errorf("%s: %s: %s", f.Subject, f.Rule, f.Measured)
 	}
-	if len(findings) != 3*5+2 {
-		t.Errorf("%d findings, want 17", len(findings))
+	if len(findings) != 3*6+2 {
+		t.Errorf("%d findings, want 20", len(findings))
 	}
 	if n := len(Departures(upgrade().events)); n != 3 {
 		t.Errorf("%d departures, want 3", n)
@@ -96,7 +96,8 @@ func TestCheckLeavingFindsFaults(t *testing.T) {
 				}
 			}
 		}, "every pod gone before the member call"},
-		"nothing watched": {func(s *script) { drop(PodRunning, "cp-old1")(s); drop(PodTerminating, "cp-old1")(s) }, "every pod gone before the member call"},
+		"still in the load balancer": {drop(NodeExcluded, "cp-old1"), "out of the load balancer before the member call"},
+		"nothing watched":            {func(s *script) { drop(PodRunning, "cp-old1")(s); drop(PodTerminating, "cp-old1")(s) }, "every pod gone before the member call"},
 		"annotated twice": {func(s *script) {
 			s.add(300, Event{Kind: NodeRemoveAsked, Node: "cp-old1"})
 		}, "exactly one member call"},
