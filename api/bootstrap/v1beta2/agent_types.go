@@ -20,12 +20,12 @@ type CISProfile string
 const (
 	// CIS is the profile for Kubernetes 1.25 and later.
 	CIS CISProfile = "cis"
-	// CIS1_23 is the older name of the same profile.
-	CIS1_23 CISProfile = "cis-1.23"
-	// CIS1_5 is a profile for Kubernetes before 1.25.
-	CIS1_5 CISProfile = "cis-1.5"
-	// CIS1_6 is a profile for Kubernetes before 1.25.
-	CIS1_6 CISProfile = "cis-1.6"
+	// CIS123 is the older name of the same profile.
+	CIS123 CISProfile = "cis-1.23"
+	// CIS15 is a profile for Kubernetes before 1.25.
+	CIS15 CISProfile = "cis-1.5"
+	// CIS16 is a profile for Kubernetes before 1.25.
+	CIS16 CISProfile = "cis-1.6"
 )
 
 // RKE2AgentConfig holds the settings every RKE2 node has. Most become a key of /etc/rancher/rke2/config.yaml.
