@@ -16,7 +16,7 @@ var deletionOfTheWhole = Rule{
 		if !v.wholeIsDeleted() {
 			return pass()
 		}
-		if v.Cluster.Workers > 0 && !anyDeleting(v.Machines) {
+		if v.Cluster.Workers > 0 {
 			return wait(v.workersLeft())
 		}
 		for _, m := range v.Machines {
@@ -35,15 +35,6 @@ var deletionOfTheWhole = Rule{
 		}
 		return do(model.FinishDeletion{})
 	},
-}
-
-func anyDeleting(machines []model.Machine) bool {
-	for _, m := range machines {
-		if m.Deleting {
-			return true
-		}
-	}
-	return false
 }
 
 func (v view) workersLeft() model.Wait {

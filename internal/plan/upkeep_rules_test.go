@@ -65,6 +65,8 @@ func TestTeardown(t *testing.T) {
 	}
 	run(t, []tcase{
 		{name: "workers first", given: healthy(3, whole, func(s *model.Snapshot) { s.Cluster.Workers = 2 }), rule: "whole_control_plane_is_deleted", blames: "demo"},
+		{name: "workers first, also in the middle of an upgrade", given: healthy(4, replicas(3), whole, deleting(1, model.PhaseDraining), func(s *model.Snapshot) { s.Cluster.Workers = 1 }),
+			rule: "whole_control_plane_is_deleted", blames: "demo"},
 		{name: "hooks are dropped", given: healthy(3, whole), action: model.DropHooks{Machine: "cp-1"}},
 		{name: "Machines are deleted together", given: healthy(3, whole, noHooks, deleting(1, model.PhaseDeletingInfra)),
 			action: model.DeleteMachine{Machine: "cp-2", Why: "the control plane is being deleted"}},
