@@ -57,7 +57,7 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	began := time.Now()
 	if err := c.upgrade(ctx, versionNew); err != nil {
 		r.Add(timeline.CheckLeaving(r.Log.Events())...)
-		r.drawPage(c, "A rolling upgrade that did not end", "writer", "reader")
+		r.drawPage("A rolling upgrade that did not end", "writer", "reader")
 		return err
 	}
 	took := time.Since(began)
@@ -81,7 +81,7 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	c.checkCounted(6)
 	departed := len(timeline.Departures(events))
 	r.Check("control plane", "every old server left", departed == c.Spec.Servers, "%d of %d", departed, c.Spec.Servers)
-	r.drawPage(c, "A rolling upgrade, drained before the member goes", "writer", "reader")
+	r.drawPage("A rolling upgrade, drained before the member goes", "writer", "reader")
 	return nil
 }
 
@@ -109,10 +109,8 @@ func (c *Cluster) checkCounted(servers int) {
 }
 
 // drawPage fills the HTML page of the run, with a row for each of the named clients.
-func (r *Run) drawPage(c *Cluster, title string, clients ...string) {
+func (r *Run) drawPage(title string, clients ...string) {
 	r.Page.Title = title
-	r.Page.Subtitle = fmt.Sprintf("servers: %d, workers: %d, %s to %s, maxSurge %d; pods need %d s to stop",
-		c.Spec.Servers, c.Spec.Workers, versionOld, versionNew, c.Spec.MaxSurge, stopSeconds)
 	r.Page.Chart = timeline.Build(r.Log.Events(), time.Now(), clients...)
 }
 

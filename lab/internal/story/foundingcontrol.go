@@ -123,7 +123,7 @@ func (c *Cluster) judgeReversed(ctx context.Context, victim *clusterv1.Machine, 
 	r.Check("the checks", "founding-bug's checks report the reversed order", slices.Contains(rules, timeline.RulePodsFirst),
 		"violations: %s", strings.Join(rules, "; "))
 	r.Figure(timeline.AtMost("member removed to node lost", lostAfter, lostLimit))
-	r.drawPage(c, "The order reversed: the member goes before the drain")
+	r.drawPage("The order reversed: the member goes before the drain")
 	return nil
 }
 

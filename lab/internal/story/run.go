@@ -24,7 +24,7 @@ type Run struct {
 	Lab        Lab
 	Management client.WithWatch
 	Log        *timeline.Log
-	// Page collects what the HTML page of the run shows; stories that draw one fill Title, Subtitle and Chart.
+	// Page collects what the HTML page of the run shows; stories that draw one fill Title and Chart.
 	Page timeline.Page
 
 	start     time.Time

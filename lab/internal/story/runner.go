@@ -54,6 +54,7 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 		return fmt.Errorf("story %s: %w", s.Name, err)
 	}
 	r := &Run{Log: &timeline.Log{}, start: time.Now(), out: o.Out}
+	r.Page.Subtitle = s.Purpose
 	err = r.inLab(ctx, dir, o.Start, s.play)
 	ok := r.report(err, s, o)
 	if ok || ctx.Err() != nil {

@@ -51,7 +51,7 @@ func playScale(ctx context.Context, r *Run) error {
 		timeline.AtMost("three servers to one", down, 5*time.Minute),
 		timeline.AtMost("one server to three", up, 5*time.Minute),
 	)
-	r.drawPage(c, "Three servers to one and back", "writer", "reader")
+	r.drawPage("Three servers to one and back", "writer", "reader")
 	return nil
 }
 

@@ -57,6 +57,6 @@ func playSingle(ctx context.Context, r *Run) error {
 	r.Check("control plane", "one replacement beside the old server", most == 2, "at most %d servers at once", most)
 	r.Check("etcd", "leadership moved before the old member went", timeline.LeaderMovedFirst(events), "%s", timeline.LeadersText(events))
 	r.Figure(timeline.AtMost("replacement of the only server", took, 3*time.Minute))
-	r.drawPage(c, "The only server is replaced", "writer", "reader")
+	r.drawPage("The only server is replaced", "writer", "reader")
 	return nil
 }

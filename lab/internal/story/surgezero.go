@@ -41,6 +41,6 @@ func playSurgeZero(ctx context.Context, r *Run) error {
 	fewest := timeline.FewestVoters(events, began)
 	r.Check("etcd", "never fewer than two voters", fewest >= 2, "at least %d voters", fewest)
 	r.Figure(timeline.AtMost("whole upgrade of three servers, no surge", took, 6*time.Minute))
-	r.drawPage(c, "A rolling upgrade without a spare machine", "writer", "reader")
+	r.drawPage("A rolling upgrade without a spare machine", "writer", "reader")
 	return nil
 }
