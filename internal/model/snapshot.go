@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Snapshot is everything the planner may know at one moment. It is never
 // atomic: its parts come from the management API, the workload API and etcd,
@@ -131,7 +134,28 @@ func (m Member) Started() bool { return m.Name != "" }
 // Healthy tells whether the member is known to work: started, answering,
 // without alarm and not far behind. Unknown is not healthy.
 func (m Member) Healthy() bool {
-	return m.Started() && m.Answers.Known && m.Answers.Value && len(m.Alarms) == 0 && m.Lag <= MaxLag
+	trouble, _ := m.Trouble()
+	return trouble == ""
+}
+
+// Trouble says what keeps a member from being healthy, as a predicate whose
+// subject is the member; empty for a healthy one. Sure is false when the
+// member could not be asked: then it may well work.
+func (m Member) Trouble() (what string, sure bool) {
+	switch {
+	case !m.Started():
+		return "has not started yet", true
+	case !m.Answers.Known:
+		return "could not be asked: " + m.Answers.Reason, false
+	case !m.Answers.Value:
+		return "does not answer: " + m.Answers.Reason, true
+	case len(m.Alarms) > 0:
+		return "has the alarm " + strings.Join(m.Alarms, ", "), true
+	case m.Lag > MaxLag:
+		return "is far behind", true
+	default:
+		return "", true
+	}
 }
 
 // HealthyVoter is a member that counts for quorum and works.

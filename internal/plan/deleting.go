@@ -61,7 +61,8 @@ func (v view) nothingToChange() bool {
 func (v view) broken(m model.Machine) (model.Wait, bool) {
 	w := model.Wait{Recheck: shortly, Blockers: []model.Blocker{machineBlocker(m, "bring the server back, or delete its Machine")}}
 	if member, ok := v.MemberOf(m.Name); ok && !member.Healthy() {
-		w.Message = fmt.Sprintf("etcd member %s of Machine %s is not healthy: %s", member.Label(), m.Name, memberTrouble(member))
+		trouble, _ := member.Trouble()
+		w.Message = fmt.Sprintf("etcd member %s of Machine %s is not healthy: it %s", member.Label(), m.Name, trouble)
 		return w, true
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Components)) {
@@ -75,21 +76,6 @@ func (v view) broken(m model.Machine) (model.Wait, bool) {
 		return w, true
 	}
 	return model.Wait{}, false
-}
-
-func memberTrouble(m model.Member) string {
-	switch {
-	case !m.Answers.Known:
-		return "it could not be asked: " + m.Answers.Reason
-	case !m.Answers.Value:
-		return "it does not answer: " + m.Answers.Reason
-	case len(m.Alarms) > 0:
-		return "alarm " + strings.Join(m.Alarms, ", ")
-	case m.Lag > model.MaxLag:
-		return fmt.Sprintf("it is %d raft entries behind", m.Lag)
-	default:
-		return "it has not started"
-	}
 }
 
 // surplusServerIsDeleted takes away what is more than wished, the outdated

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -80,9 +79,16 @@ func (r reporter) etcd() metav1.Condition {
 			broken = append(broken, fmt.Sprintf("Machine %s has no etcd member", m.Name))
 		}
 	}
-	switch all := list(append(broken, unclear...)); {
-	case len(members.Value) == 0:
+	if len(members.Value) == 0 {
 		return no(kind, controlplanev1.NotHealthyReason, "etcd lists no members")
+	}
+	return healthOf(kind, broken, unclear)
+}
+
+// healthOf sums up troubles: one that is sure makes the condition False, one
+// that is not sure Unknown.
+func healthOf(kind string, broken, unclear []string) metav1.Condition {
+	switch all := list(append(broken, unclear...)); {
 	case len(broken) > 0:
 		return no(kind, controlplanev1.NotHealthyReason, all)
 	case len(unclear) > 0:
@@ -96,24 +102,16 @@ func (r reporter) etcd() metav1.Condition {
 // Machine, and whether that is known for sure. Empty means nothing.
 func memberTrouble(m model.Member) (trouble string, sure bool) {
 	name := "Member " + m.Label()
-	switch {
-	case !m.Started():
-		return name + " has not started yet", true
-	case m.Learner:
+	if m.Started() && m.Learner {
 		return name + " is a learner and not a voter yet", true
-	case !m.Answers.Known:
-		return name + " could not be asked: " + m.Answers.Reason, false
-	case !m.Answers.Value:
-		return name + " does not answer: " + m.Answers.Reason, true
-	case len(m.Alarms) > 0:
-		return name + " has the alarm " + strings.Join(m.Alarms, ", "), true
-	case m.Lag > model.MaxLag:
-		return name + " is far behind", true
-	case m.Machine == "":
-		return name + " belongs to no Machine", true
-	default:
-		return "", true
 	}
+	if what, sure := m.Trouble(); what != "" {
+		return name + " " + what, sure
+	}
+	if m.Machine == "" {
+		return name + " belongs to no Machine", true
+	}
+	return "", true
 }
 
 // components sums up the static pods of the servers.
@@ -132,16 +130,10 @@ func (r reporter) components() metav1.Condition {
 		b, u := componentTroubles(m)
 		broken, unclear = append(broken, b...), append(unclear, u...)
 	}
-	switch all := list(append(broken, unclear...)); {
-	case seen == 0:
+	if seen == 0 {
 		return unknown(kind, controlplanev1.HealthUnknownReason, "No Machine has a Node yet")
-	case len(broken) > 0:
-		return no(kind, controlplanev1.NotHealthyReason, all)
-	case len(unclear) > 0:
-		return unknown(kind, controlplanev1.HealthUnknownReason, all)
-	default:
-		return yes(kind, controlplanev1.HealthyReason, "")
 	}
+	return healthOf(kind, broken, unclear)
 }
 
 func componentTroubles(m model.Machine) (broken, unclear []string) {

@@ -85,25 +85,6 @@ type reporter struct {
 	machines []*clusterv1.Machine
 }
 
-// OwnedConditions are the types of a control plane's conditions that a Report
-// sets. Paused is not among them.
-func OwnedConditions() []string {
-	return []string{
-		controlplanev1.AvailableCondition,
-		controlplanev1.InitializedCondition,
-		controlplanev1.CertificatesAvailableCondition,
-		controlplanev1.EtcdClusterHealthyCondition,
-		controlplanev1.ControlPlaneComponentsHealthyCondition,
-		controlplanev1.MachinesReadyCondition,
-		controlplanev1.MachinesUpToDateCondition,
-		controlplanev1.RollingOutCondition,
-		controlplanev1.ScalingUpCondition,
-		controlplanev1.ScalingDownCondition,
-		controlplanev1.RemediatingCondition,
-		controlplanev1.DeletingCondition,
-	}
-}
-
 func (r reporter) conditions() []metav1.Condition {
 	out := []metav1.Condition{
 		r.initializedCondition(),

@@ -130,7 +130,7 @@ func listen(ctx context.Context, socket string) (net.Listener, error) {
 
 // Answers tells whether a server accepts connections on the socket.
 func Answers(ctx context.Context, socket string) bool {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/drover-project/drover/lab/internal/cri"
 	"github.com/drover-project/drover/lab/internal/paths"
 )
 
@@ -23,7 +23,7 @@ const criSocket = "/run/k3s/containerd/containerd.sock"
 // startRuntime starts the container runtime, unless one is running. It lives
 // on when the service stops, as the shims of containerd do.
 func (n *node) startRuntime(ctx context.Context) error {
-	if answers(ctx, criSocket) {
+	if cri.Answers(ctx, criSocket) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(criSocket), 0o755); err != nil {
@@ -43,16 +43,7 @@ func (n *node) startRuntime(ctx context.Context) error {
 		return fmt.Errorf("start container runtime: %w", err)
 	}
 	go func() { _ = cmd.Wait() }()
-	return until(ctx, 100*time.Millisecond, func(ctx context.Context) (bool, error) { return answers(ctx, criSocket), nil })
-}
-
-func answers(ctx context.Context, socket string) bool {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", socket)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
+	return until(ctx, 100*time.Millisecond, func(ctx context.Context) (bool, error) { return cri.Answers(ctx, criSocket), nil })
 }
 
 // keepRunning runs a program again and again until the context ends. The
