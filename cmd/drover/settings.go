@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/component-base/logs"
 	logsv1 "k8s.io/component-base/logs/api/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/crdmigrator"
 	"sigs.k8s.io/cluster-api/feature"
 	capiflags "sigs.k8s.io/cluster-api/util/flags"
 
@@ -33,6 +35,8 @@ type settings struct {
 	leaseDuration time.Duration
 	renewDeadline time.Duration
 	retryPeriod   time.Duration
+	webhooks      controller.Webhooks
+	skipMigration []string
 	diagnostics   capiflags.ManagerOptions
 	logging       *logsv1.LoggingConfiguration
 }
@@ -46,10 +50,7 @@ const (
 
 // withoutEffect are flags of existing deployments that ask for nothing here.
 var withoutEffect = map[string]string{
-	"webhook-port":                       "no webhooks are served",
-	"webhook-cert-dir":                   "no webhooks are served",
 	"profiler-address":                   "profiles are served with the diagnostics",
-	"skip-crd-migration-phases":          "there is one API version",
 	"runtime-extension-client-cert-file": "no runtime extensions are called",
 	"runtime-extension-client-key-file":  "no runtime extensions are called",
 }
@@ -73,6 +74,10 @@ func (s *settings) addTo(f *pflag.FlagSet) {
 	f.DurationVar(&s.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long a leader tries to stay leader before it gives up.")
 	f.DurationVar(&s.retryPeriod, "leader-elect-retry-period", 2*time.Second, "How long to wait between two tries to become or stay leader.")
 
+	s.addWebhooksTo(f)
+	f.StringSliceVar(&s.skipMigration, "skip-crd-migration-phases", nil,
+		fmt.Sprintf("Phases of the migration of stored objects to leave out: %s, %s or All.", crdmigrator.StorageVersionMigrationPhase, crdmigrator.CleanupManagedFieldsPhase))
+
 	for name, why := range withoutEffect {
 		f.String(name, "", "Accepted for existing deployments, without effect: "+why+".")
 	}
@@ -80,6 +85,17 @@ func (s *settings) addTo(f *pflag.FlagSet) {
 	feature.MutableGates.AddFlag(f)
 	s.logging = logs.NewOptions()
 	logsv1.AddFlags(s.logging, f)
+}
+
+func (s *settings) addWebhooksTo(f *pflag.FlagSet) {
+	f.IntVar(&s.webhooks.Port, "webhook-port", 9443, "Port that admission and conversion webhooks are served on. 0 serves none.")
+	f.StringVar(&s.webhooks.CertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Folder with tls.crt and tls.key of the webhook server.")
+	f.StringVar(&s.webhooks.Secret, "webhook-cert-secret", "",
+		"Secret that is mounted as --webhook-cert-dir, in which the manager keeps the certificate itself. Without it somebody else provides the files.")
+	f.StringVar(&s.webhooks.SecretNamespace, "webhook-cert-namespace", os.Getenv("POD_NAMESPACE"), "Namespace of that Secret and of the Service.")
+	f.StringVar(&s.webhooks.Service, "webhook-service", "", "Service that the webhooks are called through; the certificate is issued for it.")
+	f.BoolVar(&s.webhooks.CrossNamespaceReferences, "allow-cross-namespace-references", false,
+		"Allow specs to name Secrets and ConfigMaps of other namespaces. Whoever may create a cluster can then read them.")
 }
 
 func (s *settings) startLogging() error {
@@ -94,8 +110,7 @@ func (s *settings) options(rest []string) (controller.Options, error) {
 	if s.concurrency < 1 || s.clusters < 1 {
 		return controller.Options{}, fmt.Errorf("--concurrency and --clustercache-concurrency must be at least 1")
 	}
-	// The TLS options of the first result are for webhooks.
-	_, metrics, err := capiflags.GetManagerOptions(s.diagnostics)
+	tlsOptions, metrics, err := capiflags.GetManagerOptions(s.diagnostics)
 	if err != nil {
 		return controller.Options{}, fmt.Errorf("diagnostics flags: %w", err)
 	}
@@ -108,6 +123,7 @@ func (s *settings) options(rest []string) (controller.Options, error) {
 		ClusterQPS:         s.clusterQPS,
 		ClusterBurst:       s.clusterBurst,
 		HealthAddress:      s.healthAddress,
+		Webhooks:           s.webhooks,
 		Metrics:            *metrics,
 		LeaderElection: controller.LeaderElection{
 			Enabled:       s.leaderElect,
@@ -115,6 +131,10 @@ func (s *settings) options(rest []string) (controller.Options, error) {
 			RenewDeadline: s.renewDeadline,
 			RetryPeriod:   s.retryPeriod,
 		},
+	}
+	o.Webhooks.TLS = tlsOptions
+	for _, phase := range s.skipMigration {
+		o.SkipMigrationPhases = append(o.SkipMigrationPhases, crdmigrator.Phase(phase))
 	}
 	switch s.provider {
 	case bootstrapProvider:

@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/crdmigrator"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,6 +46,12 @@ type Options struct {
 	ClusterConcurrency int
 	ClusterQPS         float32
 	ClusterBurst       int
+
+	// Webhooks says how admission and conversion webhooks are served.
+	Webhooks Webhooks
+	// SkipMigrationPhases are the phases of the migration of stored objects
+	// that are left out; "All" leaves out all.
+	SkipMigrationPhases []crdmigrator.Phase
 
 	// HealthAddress serves /healthz and /readyz.
 	HealthAddress string
@@ -102,6 +109,14 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 			return nil, fmt.Errorf("add a health check: %w", err)
 		}
 	}
+	if o.Webhooks.Port != 0 {
+		if _, err := addWebhooks(mgr, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := addMigration(ctx, mgr, o); err != nil {
+		return nil, err
+	}
 	if o.Bootstrap {
 		r := &bootstrap.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), WatchFilter: o.WatchFilter}
 		if err := r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.Concurrency}); err != nil {
@@ -126,6 +141,7 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress:        o.HealthAddress,
 		Metrics:                       o.Metrics,
+		WebhookServer:                 o.Webhooks.server(),
 		NewClient:                     newClient,
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}}},
 		Cache: cache.Options{

@@ -3,6 +3,7 @@
 package etcdtest
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -37,6 +38,8 @@ type Member struct {
 	client, peer string
 	process      *exec.Cmd
 	exited       chan struct{}
+	killed       bool
+	log          bytes.Buffer
 }
 
 // Cluster is a set of etcd processes with TLS as RKE2 sets it up: one
@@ -71,7 +74,7 @@ func Start(t *testing.T, n int) *Cluster {
 	c := &Cluster{t: t, dir: t.TempDir(), blackholes: map[string]bool{}, dials: map[string]int{}}
 	c.Authority = NewAuthority(t, c.dir)
 	for i := range n {
-		c.Members = append(c.Members, &Member{Name: fmt.Sprintf("n%d-0000000%d", i, i), client: freeAddress(t), peer: freeAddress(t)})
+		c.Members = append(c.Members, &Member{Name: fmt.Sprintf("n%d-0000000%d", i, i), client: ownAddress(), peer: ownAddress()})
 	}
 	for _, m := range c.Members {
 		c.start(m, c.initialCluster(), "new")
@@ -116,16 +119,28 @@ func (c *Cluster) start(m *Member, initial, state string) {
 		"--heartbeat-interval", "50", "--election-timeout", "500", "--unsafe-no-fsync", "--log-level", "error",
 	)
 	m.process.Env = append(os.Environ(), "GOMAXPROCS=1")
+	m.log.Reset()
+	m.process.Stdout, m.process.Stderr = &m.log, &m.log
 	if err := m.process.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	m.exited = make(chan struct{})
 	go func() { _ = m.process.Wait(); close(m.exited) }()
-	c.t.Cleanup(func() { c.Kill(m) })
+	c.t.Cleanup(func() {
+		select {
+		case <-m.exited:
+			if !m.killed {
+				c.t.Errorf("etcd %s ended by itself: %s", m.Name, m.log.String())
+			}
+		default:
+		}
+		c.Kill(m)
+	})
 }
 
 // Kill ends a member without warning.
 func (c *Cluster) Kill(m *Member) {
+	m.killed = true
 	_ = m.process.Process.Kill()
 	<-m.exited
 }
@@ -192,18 +207,6 @@ func (c *Cluster) Leader(access *etcd.Cluster) (leader, follower *Member, leader
 		c.t.Fatal("no leader")
 	}
 	return leader, follower, leaderID, followerID
-}
-
-// freeAddress returns an address nobody listens on. Another process could take
-// it before it is used; etcd then ends, and the test with it.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // NewAuthority makes an authority and a serving certificate for "localhost"
@@ -295,7 +298,7 @@ func (c *Cluster) AddLearner(name string) *Member {
 // AddSilentLearner adds a learner that never starts.
 func (c *Cluster) AddSilentLearner(name string) *Member {
 	c.t.Helper()
-	m := &Member{Name: name, client: freeAddress(c.t), peer: freeAddress(c.t)}
+	m := &Member{Name: name, client: ownAddress(), peer: ownAddress()}
 	conn, err := grpc.NewClient(c.Members[0].client, grpc.WithTransportCredentials(credentials.NewTLS(clientTLS(c.t, c.Authority))))
 	if err != nil {
 		c.t.Fatal(err)
