@@ -26,7 +26,7 @@ test: unit stories ## Run everything: unit tests, tests against a real API serve
 ##@ Building
 
 .PHONY: build
-build: prerequisites $(BIN)/kube $(BIN)/capi-core drover lab providers ## Build everything the laboratory runs
+build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover lab providers ## Build everything the laboratory runs
 
 .PHONY: drover
 drover: ## Build the manager
@@ -44,6 +44,9 @@ $(BIN)/kube: lab/go.mod lab/go.sum $(wildcard lab/cmd/kube/*.go)
 $(BIN)/capi-core: lab/go.mod lab/go.sum
 	@$(PROGRESS) "building bin/capi-core: Cluster API's core manager" \
 		go -C lab build -ldflags '-s -w' -o $@ sigs.k8s.io/cluster-api/core
+
+$(BIN)/clusterctl: lab/go.mod lab/go.sum
+	@$(PROGRESS) "building bin/clusterctl" go -C lab build -ldflags '-s -w' -o $@ sigs.k8s.io/cluster-api/cmd/clusterctl
 
 .PHONY: providers
 providers: ## Lay out what runs on the laboratory's management cluster
