@@ -38,7 +38,6 @@ type Member struct {
 	client, peer string
 	process      *exec.Cmd
 	exited       chan struct{}
-	killed       bool
 	log          bytes.Buffer
 }
 
@@ -83,6 +82,7 @@ func Start(t *testing.T, n int) *Cluster {
 	g := gomega.NewWithT(t)
 	g.Eventually(func(g gomega.Gomega) {
 		for _, m := range c.Members {
+			m.mustRun()
 			status, err := access.Status(t.Context(), m.Node())
 			g.Expect(err).NotTo(gomega.HaveOccurred())
 			g.Expect(status.Leader).NotTo(gomega.BeZero())
@@ -119,28 +119,26 @@ func (c *Cluster) start(m *Member, initial, state string) {
 		"--heartbeat-interval", "50", "--election-timeout", "500", "--unsafe-no-fsync", "--log-level", "error",
 	)
 	m.process.Env = append(os.Environ(), "GOMAXPROCS=1")
-	m.log.Reset()
 	m.process.Stdout, m.process.Stderr = &m.log, &m.log
 	if err := m.process.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	m.exited = make(chan struct{})
 	go func() { _ = m.process.Wait(); close(m.exited) }()
-	c.t.Cleanup(func() {
-		select {
-		case <-m.exited:
-			if !m.killed {
-				c.t.Errorf("etcd %s ended by itself: %s", m.Name, m.log.String())
-			}
-		default:
-		}
-		c.Kill(m)
-	})
+	c.t.Cleanup(func() { c.Kill(m) })
+}
+
+// mustRun ends the waiting when the member has ended, with what etcd said.
+func (m *Member) mustRun() {
+	select {
+	case <-m.exited:
+		gomega.StopTrying(fmt.Sprintf("etcd %s ended: %s", m.Name, m.log.String())).Now()
+	default:
+	}
 }
 
 // Kill ends a member without warning.
 func (c *Cluster) Kill(m *Member) {
-	m.killed = true
 	_ = m.process.Process.Kill()
 	<-m.exited
 }
