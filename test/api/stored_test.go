@@ -50,7 +50,9 @@ func storeWithoutRules(ctx context.Context, t *testing.T, object *controlplanev1
 	g.Expect(kube.Get(ctx, key, crd)).To(Succeed())
 	rules := crd.DeepCopy()
 
-	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = withoutRules(t, crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	for _, version := range crd.Spec.Versions {
+		version.Schema.OpenAPIV3Schema = withoutRules(t, version.Schema.OpenAPIV3Schema)
+	}
 	g.Expect(kube.Update(ctx, crd)).To(Succeed())
 	// The API server takes up a changed schema with a delay.
 	g.Eventually(func() error { return kube.Create(ctx, object) }, time.Minute, 100*time.Millisecond).Should(Succeed())

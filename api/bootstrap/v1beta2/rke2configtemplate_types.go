@@ -28,7 +28,7 @@ type RKE2ConfigTemplateResource struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=rke2configtemplates,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion
-// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1beta2"
+// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1beta1_v1beta2"
 // +kubebuilder:metadata:labels="cluster.x-k8s.io/provider=bootstrap-rke2"
 // +kubebuilder:printcolumn:name="ClusterClass",type="string",JSONPath=`.metadata.ownerReferences[?(@.kind=="ClusterClass")].name`,description="ClusterClass that owns the template"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since creation"

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ var intended = map[string]string{
 	".spec.replicas: rule self >= 1":        "the webhook of the other provider refuses replicas of 0 and less",
 	".spec.version: rule size(self) == 0":   "the pattern it replaces is a special case of it",
 
+	".spec.template.spec.version: rule size(self) == 0": "the pattern it replaces is a special case of it",
+
 	".spec: rule !has(self.rolloutStrategy)":                                      "maxSurge 0 with fewer than 3 servers loses quorum",
 	".spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)":               "percentages and more than 1 never did what they say",
 	".spec.template.spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)": "percentages and more than 1 never did what they say",
@@ -43,33 +46,44 @@ func isIntended(finding string) bool {
 	return false
 }
 
+// versions are the served versions.
+var versions = []string{"v1beta1", "v1beta2"}
+
 func TestNothingBecameNarrower(t *testing.T) {
-	for kind, file := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			listed := readListing(t, filepath.Join("testdata", kind+"_v1beta2.txt"))
-			for _, finding := range narrowings(listed, generated(t, file)) {
-				if !isIntended(finding) {
-					t.Error(finding)
+	for kind := range kinds {
+		for _, version := range versions {
+			t.Run(kind+"/"+version, func(t *testing.T) {
+				for _, finding := range narrowings(listed(t, kind, version), generated(t, kind, version)) {
+					if !isIntended(finding) {
+						t.Error(finding)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
-// generated flattens the v1beta2 schema of a generated CRD.
-func generated(t *testing.T, file string) properties {
+// listed reads the listing of a kind in one version.
+func listed(t *testing.T, kind, version string) properties {
+	t.Helper()
+	return readListing(t, filepath.Join("testdata", kind+"_"+version+".txt"))
+}
+
+// generated flattens the schema of one version of a generated CRD.
+func generated(t *testing.T, kind, version string) properties {
 	t.Helper()
 	ours := properties{}
-	flatten(ours, "", schemaOf(t, readCRD(t, filepath.Join(crdFolder, file)), "v1beta2"), false)
+	flatten(ours, "", schemaOf(t, readCRD(t, filepath.Join(crdFolder, kinds[kind])), version), false)
 	return ours
 }
 
 // Every entry of intended has to be about something that is there, so that none outlives its reason.
 func TestIntendedNarrowingsExist(t *testing.T) {
 	var all []string
-	for kind, file := range kinds {
-		listed := readListing(t, filepath.Join("testdata", kind+"_v1beta2.txt"))
-		all = append(all, narrowings(listed, generated(t, file))...)
+	for kind := range kinds {
+		for _, version := range versions {
+			all = append(all, narrowings(listed(t, kind, version), generated(t, kind, version))...)
+		}
 	}
 	for start := range intended {
 		if !slices.ContainsFunc(all, func(finding string) bool { return strings.HasPrefix(finding, start) }) {
@@ -121,12 +135,12 @@ func TestComparisonNoticesNarrowing(t *testing.T) {
 			},
 			`.spec.agentConfig.resolvConf: x-kubernetes-map-type was "atomic", is "granular"`},
 	}
-	listed := readListing(t, "testdata/RKE2Config_v1beta2.txt")
+	want := listed(t, "RKE2Config", "v1beta2")
 	for name, c := range changes {
 		t.Run(name, func(t *testing.T) {
-			changed := generated(t, kinds["RKE2Config"])
+			changed := generated(t, "RKE2Config", "v1beta2")
 			c.change(changed)
-			if got := narrowings(listed, changed); !slices.Equal(got, []string{c.want}) {
+			if got := narrowings(want, changed); !slices.Equal(got, []string{c.want}) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -148,8 +162,9 @@ func TestCRDMetadata(t *testing.T) {
 	for kind, file := range kinds {
 		crd := readCRD(t, filepath.Join(crdFolder, file))
 		labels, _ := crd["metadata"].(map[string]any)["labels"].(map[string]any)
-		if labels["cluster.x-k8s.io/v1beta2"] != "v1beta2" {
-			t.Errorf("%s: the CRD does not claim contract v1beta2: %v", kind, labels)
+		// Cluster API uses the last of the versions that are listed there and served.
+		if labels["cluster.x-k8s.io/v1beta2"] != "v1beta1_v1beta2" {
+			t.Errorf("%s: the CRD does not claim contract v1beta2 with v1beta2 last: %v", kind, labels)
 		}
 		if want := providers[strings.TrimSuffix(kind, "Template")]; labels["cluster.x-k8s.io/provider"] != want {
 			t.Errorf("%s: provider label %v, want %s", kind, labels["cluster.x-k8s.io/provider"], want)
@@ -157,6 +172,21 @@ func TestCRDMetadata(t *testing.T) {
 		names := crd["spec"].(map[string]any)["names"].(map[string]any)
 		if !slices.Contains(asList(names["categories"]), any("cluster-api")) {
 			t.Errorf("%s: not in category cluster-api, so kubectl get cluster-api leaves it out", kind)
+		}
+	}
+}
+
+// v1beta1 and v1beta2 are served, and v1beta2 is stored. A CRD that is replaced by ours may have objects stored in
+// either, and the API server refuses a CRD without a version that objects are stored in.
+func TestServedAndStoredVersions(t *testing.T) {
+	for kind, file := range kinds {
+		var got []string
+		for _, v := range readCRD(t, filepath.Join(crdFolder, file))["spec"].(map[string]any)["versions"].([]any) {
+			v := v.(map[string]any)
+			got = append(got, fmt.Sprintf("%v served=%v storage=%v", v["name"], v["served"], v["storage"]))
+		}
+		if want := []string{"v1beta1 served=true storage=false", "v1beta2 served=true storage=true"}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", kind, got, want)
 		}
 	}
 }

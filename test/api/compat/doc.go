@@ -4,7 +4,7 @@
 // The tests are not in the API's own module because go test notices changes only to files of the module it tests, and
 // the CRDs lie outside of that one.
 //
-// testdata has one listing per kind: the OpenAPI schema of the v1beta2 CRDs of rancher/cluster-api-provider-rke2 at
+// testdata has one listing per kind and version: the OpenAPI schema of the CRDs of rancher/cluster-api-provider-rke2 at
 // c8a3286 (2026-08-19), flattened to one property per line and sorted by path:
 //
 //	path|type|required|constraints
