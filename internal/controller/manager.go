@@ -22,7 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	bootstrapv1beta1 "github.com/drover-project/drover/api/bootstrap/v1beta1"
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/controller/bootstrap"
 )
@@ -76,7 +78,8 @@ func (o Options) leaderID() string {
 	return "rke2-bootstrap-manager-leader-election-capi"
 }
 
-// Scheme has all kinds the reconcilers work with.
+// Scheme has all kinds the reconcilers and webhooks work with, in every served
+// version.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -85,6 +88,8 @@ func Scheme() (*runtime.Scheme, error) {
 		clusterv1.AddToScheme,
 		bootstrapv1.AddToScheme,
 		controlplanev1.AddToScheme,
+		bootstrapv1beta1.AddToScheme,
+		controlplanev1beta1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("build the scheme: %w", err)
