@@ -89,9 +89,9 @@ func (s *settings) addTo(f *pflag.FlagSet) {
 
 func (s *settings) addWebhooksTo(f *pflag.FlagSet) {
 	f.IntVar(&s.webhooks.Port, "webhook-port", 9443, "Port that admission and conversion webhooks are served on. 0 serves none.")
-	f.StringVar(&s.webhooks.CertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Folder with tls.crt and tls.key of the webhook server.")
+	f.StringVar(&s.webhooks.CertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Folder with tls.crt and tls.key of the webhook server, unless --webhook-cert-secret is given.")
 	f.StringVar(&s.webhooks.Secret, "webhook-cert-secret", "",
-		"Secret that is mounted as --webhook-cert-dir, in which the manager keeps the certificate itself. Without it somebody else provides the files.")
+		"Secret in which the manager keeps the certificate of the webhook server itself; it is read through the API and needs no mount.")
 	f.StringVar(&s.webhooks.SecretNamespace, "webhook-cert-namespace", os.Getenv("POD_NAMESPACE"), "Namespace of that Secret and of the Service.")
 	f.StringVar(&s.webhooks.Service, "webhook-service", "", "Service that the webhooks are called through; the certificate is issued for it.")
 	f.BoolVar(&s.webhooks.CrossNamespaceReferences, "allow-cross-namespace-references", false,

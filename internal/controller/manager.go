@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	bootstrapv1beta1 "github.com/drover-project/drover/api/bootstrap/v1beta1"
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
@@ -105,7 +106,11 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(scheme, o))
+	server, err := o.webhookServer(config, scheme)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, managerOptions(scheme, server, o))
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
@@ -114,8 +119,8 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 			return nil, fmt.Errorf("add a health check: %w", err)
 		}
 	}
-	if o.Webhooks.Port != 0 {
-		if _, err := addWebhooks(mgr, o); err != nil {
+	if server != nil {
+		if err := addWebhooks(mgr, o); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +141,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	return mgr, nil
 }
 
-func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
+func managerOptions(scheme *runtime.Scheme, server webhook.Server, o Options) ctrl.Options {
 	options := ctrl.Options{
 		Scheme:                     scheme,
 		LeaderElection:             o.LeaderElection.Enabled,
@@ -146,7 +151,7 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress:        o.HealthAddress,
 		Metrics:                       o.Metrics,
-		WebhookServer:                 o.Webhooks.server(),
+		WebhookServer:                 server,
 		NewClient:                     newClient,
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}}},
 		Cache: cache.Options{

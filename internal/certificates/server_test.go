@@ -1,0 +1,278 @@
+package certificates
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+const refusal = "refused by the webhook of the test"
+
+// site is a namespace with a Service that leads to a port of this process, and
+// callers of the webhooks behind it.
+type site struct {
+	options    Options
+	port       int
+	mutating   *admissionv1.MutatingWebhookConfiguration
+	validating *admissionv1.ValidatingWebhookConfiguration
+	crd        *apiextensionsv1.CustomResourceDefinition
+}
+
+// newSite makes everything that the manifests of a provider have. The webhooks
+// are asked about the ConfigMaps of the namespace.
+func newSite(t *testing.T, name string) site {
+	t.Helper()
+	s := site{port: freePort(t), options: Options{
+		Namespace: name, Secret: "webhook-certificate", Service: "webhooks",
+		Mutating: []string{name}, Validating: []string{name}, Converted: []string{"things." + name + ".example.com"},
+	}}
+	meta := metav1.ObjectMeta{Name: name}
+	service := func(path string) admissionv1.WebhookClientConfig {
+		return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{
+			Namespace: name, Name: "webhooks", Path: &path, Port: ptr.To(int32(s.port)),
+		}}
+	}
+	rules := []admissionv1.RuleWithOperations{{
+		Operations: []admissionv1.OperationType{admissionv1.Create},
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+	}}
+	here := &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: name}}
+	s.mutating = &admissionv1.MutatingWebhookConfiguration{ObjectMeta: meta, Webhooks: []admissionv1.MutatingWebhook{{
+		Name: "change.example.com", ClientConfig: service("/allow"), Rules: rules, NamespaceSelector: here,
+		SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+	}}}
+	s.validating = &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: meta, Webhooks: []admissionv1.ValidatingWebhook{{
+		Name: "check.example.com", ClientConfig: service("/refuse"), Rules: rules, NamespaceSelector: here,
+		SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+	}}}
+	s.crd = convertedKind(name, s.port)
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: meta},
+		// The API server goes to the name, and expects the certificate of the Service.
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "webhooks"},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "127.0.0.1"}},
+		s.mutating, s.validating, s.crd,
+	}
+	for _, object := range objects {
+		if err := kube.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// convertedKind is a kind with two versions.
+func convertedKind(name string, port int) *apiextensionsv1.CustomResourceDefinition {
+	version := func(version string, storage bool) apiextensionsv1.CustomResourceDefinitionVersion {
+		return apiextensionsv1.CustomResourceDefinitionVersion{Name: version, Served: true, Storage: storage,
+			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}}
+	}
+	group := name + ".example.com"
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "things." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
+			Names:    apiextensionsv1.CustomResourceDefinitionNames{Kind: "Thing", Plural: "things"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version("v1", false), version("v2", true)},
+			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+				ConversionReviewVersions: []string{"v1"},
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
+					Namespace: name, Name: "webhooks", Path: ptr.To("/convert"), Port: ptr.To(int32(port)),
+				}},
+			}},
+		},
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // nothing was written
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// serve starts a server of the site, and stops it with the test.
+func (s site) serve(t *testing.T) *Server {
+	t.Helper()
+	server, err := NewServer(kube, s.options, webhook.Options{Host: "127.0.0.1", Port: s.port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(response admission.Response) *webhook.Admission {
+		return &webhook.Admission{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return response })}
+	}
+	server.Register("/allow", answer(admission.Allowed("")))
+	server.Register("/refuse", answer(admission.Denied(refusal)))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// asked says whether the API server reached both admission webhooks.
+func (s site) asked(ctx context.Context) func() bool {
+	return func() bool {
+		err := kube.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.options.Namespace, GenerateName: "a-"}}, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), refusal)
+	}
+}
+
+// callers reads all who have to know the authority, and returns what they know.
+func (s site) callers(t *testing.T) (bundles [][]byte, versions []string) {
+	t.Helper()
+	for _, caller := range []client.Object{s.mutating, s.validating, s.crd} {
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(caller), caller); err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, caller.GetResourceVersion())
+	}
+	return [][]byte{s.mutating.Webhooks[0].ClientConfig.CABundle, s.validating.Webhooks[0].ClientConfig.CABundle,
+		s.crd.Spec.Conversion.Webhook.ClientConfig.CABundle}, versions
+}
+
+func (s site) secret(t *testing.T) *corev1.Secret {
+	t.Helper()
+	secret := &corev1.Secret{}
+	if err := kube.Get(t.Context(), s.options.key(), secret); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// From nothing to webhooks that answer, and then no write any more.
+func TestFirstStart(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, "first")
+	server := s.serve(t)
+	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+	g.Expect(server.StartedChecker()(nil)).To(Succeed())
+
+	secret := s.secret(t)
+	g.Expect(secret.Type).To(Equal(corev1.SecretTypeTLS))
+	g.Eventually(func() [][]byte { bundles, _ := s.callers(t); return bundles }).
+		Should(HaveEach(secret.Data[trustKey]), "the callers know the authority in the Secret")
+
+	_, before := s.callers(t)
+	g.Expect(server.keeper.round(t.Context())).To(Succeed())
+	_, after := s.callers(t)
+	g.Expect(after).To(Equal(before), "callers were written without a reason")
+	g.Expect(s.secret(t).ResourceVersion).To(Equal(secret.ResourceVersion), "the Secret was written without a reason")
+}
+
+// A manager that stood still for a year comes back.
+func TestExpiredCertificateIsReplaced(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, "expired")
+	old, _, err := s.options.renew(nil, time.Now().Add(-servingLife-48*time.Hour))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(kube.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "expired", Name: s.options.Secret}, Type: corev1.SecretTypeTLS, Data: old,
+	})).To(Succeed())
+
+	s.serve(t)
+	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+	data := s.secret(t).Data
+	g.Expect(bytes.Equal(data[corev1.TLSCertKey], old[corev1.TLSCertKey])).To(BeFalse(), "the expired certificate is still there")
+	g.Expect(data[trustKey]).To(Equal(old[trustKey]), "the authority was good and is kept")
+}
+
+// Certificates end while the manager runs, and somebody overwrites what the
+// callers know: both are mended without a restart.
+func TestRenewalWhileServing(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, "running")
+	now := time.Now()
+	s.options.Now = func() time.Time { return now }
+	server := s.serve(t)
+	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+
+	before, err := server.keeper.certificate(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	secret := s.secret(t)
+	secret.Data = shortLived(t, s.options, secret.Data)
+	g.Expect(kube.Update(t.Context(), secret)).To(Succeed())
+	s.callers(t)
+	s.validating.Webhooks[0].ClientConfig.CABundle = nil
+	g.Expect(kube.Update(t.Context(), s.validating)).To(Succeed())
+
+	g.Eventually(func() error { return server.keeper.round(t.Context()) }).Should(Succeed())
+	after, err := server.keeper.certificate(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(after.Certificate[0]).NotTo(Equal(before.Certificate[0]), "it still serves with the old certificate")
+	g.Expect(after.Leaf.NotAfter).To(BeTemporally(">", now.Add(servingReserve)))
+	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+}
+
+// shortLived replaces the certificate by one that ends tomorrow.
+func shortLived(t *testing.T, o Options, data map[string][]byte) map[string][]byte {
+	t.Helper()
+	authority := o.authority(data, time.Now())
+	certificate, key, err := o.issuer().CreateCertPEM(authority, time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey] = certificate, key
+	return data
+}
+
+// Replicas that start at once end with the same certificate.
+func TestTwoReplicas(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, "twice")
+	first := &keeper{client: kube, options: s.options}
+	second := &keeper{client: kube, options: s.options}
+	ended := make(chan error, 2)
+	for _, k := range []*keeper{first, second} {
+		go func() { ended <- k.first(t.Context()) }()
+	}
+	for range 2 {
+		g.Expect(<-ended).To(Succeed())
+	}
+	g.Expect(first.round(t.Context())).To(Succeed())
+	g.Expect(second.round(t.Context())).To(Succeed())
+	a, err := first.certificate(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	b, err := second.certificate(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(a.Certificate).To(Equal(b.Certificate))
+}
+
+// What is missing is named, and what is there is kept all the same.
+func TestMissingCaller(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, "missing")
+	s.options.Mutating = append([]string{"nobody"}, s.options.Mutating...)
+	k := &keeper{client: kube, options: s.options}
+	g.Expect(k.round(t.Context())).To(MatchError(ContainSubstring(`"nobody" not found`)))
+	bundles, _ := s.callers(t)
+	g.Expect(bundles).To(HaveEach(s.secret(t).Data[trustKey]))
+}
+
+// A handshake before there is a certificate fails instead of ending the server.
+func TestNoCertificateYet(t *testing.T) {
+	if _, err := (&keeper{}).certificate(nil); err == nil {
+		t.Error("there is a certificate that nobody issued")
+	}
+}
