@@ -6,6 +6,7 @@ import (
 	"github.com/drover-project/drover/lab/internal/cri"
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/host"
+	"github.com/drover-project/drover/lab/internal/kubenode"
 	"github.com/drover-project/drover/lab/internal/sandbox"
 	"github.com/drover-project/drover/lab/internal/standin"
 )
@@ -17,7 +18,9 @@ var applets = collect(
 	map[string]func([]string) int{
 		host.Applet: host.Main,
 		cri.Applet:  cri.Main,
-		"rke2":      standin.Main,
+
+		kubenode.Applet: kubenode.Main,
+		"rke2":          standin.Main,
 	},
 )
 

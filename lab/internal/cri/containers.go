@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/drover-project/drover/lab/internal/sandbox"
 )
 
 // sleeper is what a container without a command runs: it waits, and ends well
@@ -21,6 +23,8 @@ type container struct {
 	id      string
 	sandbox string
 	config  *runtimeapi.ContainerConfig
+	image   *Image // nil for one that sees the whole machine
+	rootDir string // where the root file system of an image is made
 	logs    *logFile
 	log     *slog.Logger
 	created int64
@@ -41,10 +45,16 @@ func (s *service) CreateContainer(_ context.Context, q *runtimeapi.CreateContain
 		return nil, err
 	}
 	id, config := newID(), q.GetConfig()
+	image, err := s.catalog.find(config.GetImage().GetImage())
+	if err != nil {
+		return nil, status.Error(codes.NotFound, err.Error())
+	}
 	c := &container{
 		id:      id,
 		sandbox: sandbox.GetId(),
 		config:  config,
+		image:   image,
+		rootDir: s.rootDir,
 		created: now(),
 		logs:    &logFile{path: filepath.Join(q.GetSandboxConfig().GetLogDirectory(), config.GetLogPath())},
 		log: s.log.With("pod", sandbox.GetMetadata().GetNamespace()+"/"+sandbox.GetMetadata().GetName(),
@@ -73,11 +83,7 @@ func (c *container) start() error {
 		return status.Errorf(codes.FailedPrecondition, "container %s was started before", c.id)
 	}
 	c.started = now()
-	argv := append(append([]string{}, c.config.GetCommand()...), c.config.GetArgs()...)
-	if len(argv) == 0 {
-		argv = sleeper
-	}
-	process, err := startProcess(c.launch(argv), c.logs)
+	process, err := startProcess(c.launch(commandOf(c.config, c.image)), c.logs)
 	if err != nil {
 		c.failed, c.startErr = now(), err
 		c.log.Error("not started", "err", err)
@@ -103,7 +109,15 @@ func (c *container) launch(argv []string) launch {
 	if dir == "" {
 		dir = "/"
 	}
-	return launch{Argv: argv, Env: env, Dir: dir, Mounts: mountsOf(c.config)}
+	l := launch{Argv: argv, Env: env, Dir: dir, Mounts: mountsOf(c.config)}
+	if c.image != nil {
+		l.Mounts = append(c.image.mounts(), l.Mounts...)
+		l.Root = &root{Dir: c.rootDir, ReadOnly: c.config.GetLinux().GetSecurityContext().GetReadonlyRootfs()}
+	}
+	if c.image != nil && !sandbox.InUserNamespace() {
+		l.User = userOf(c.config)
+	}
+	return l
 }
 
 // running returns the container's process, or the error that an exec gets when

@@ -59,7 +59,7 @@ func (c *container) exec(ctx context.Context, argv []string, stdin io.Reader, st
 	runtime.LockOSThread() // see launch.start
 	defer runtime.UnlockOSThread()
 	what := c.launch(argv)
-	what.Join, what.namespace = len(what.Mounts) > 0, process.mounts
+	what.Join, what.namespace = what.ownMounts(), process.mounts
 	var input io.WriteCloser
 	cmd, err := what.start(ctx, func(cmd *exec.Cmd) {
 		cmd.Stdout, cmd.Stderr = stdout, stderr

@@ -4,22 +4,28 @@ import (
 	"context"
 	"sync"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// images is the image half of the CRI. Any name can be pulled.
+// images is the image half of the CRI. What is in the catalog can be pulled.
 type images struct {
 	runtimeapi.UnimplementedImageServiceServer
+	catalog Catalog
 
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-func newImages() *images { return &images{names: map[string]bool{}} }
+func newImages(catalog Catalog) *images { return &images{catalog: catalog, names: map[string]bool{}} }
 
-// PullImage notes the name.
+// PullImage notes the name; it fails with NotFound for an image that is not in the catalog.
 func (s *images) PullImage(_ context.Context, q *runtimeapi.PullImageRequest) (*runtimeapi.PullImageResponse, error) {
 	name := q.GetImage().GetImage()
+	if _, err := s.catalog.find(name); err != nil {
+		return nil, status.Error(codes.NotFound, err.Error())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[name] = true
@@ -34,7 +40,7 @@ func (s *images) ImageStatus(_ context.Context, q *runtimeapi.ImageStatusRequest
 	if !s.names[name] {
 		return &runtimeapi.ImageStatusResponse{}, nil
 	}
-	return &runtimeapi.ImageStatusResponse{Image: image(name)}, nil
+	return &runtimeapi.ImageStatusResponse{Image: s.image(name)}, nil
 }
 
 // ListImages returns the images that were pulled.
@@ -43,7 +49,7 @@ func (s *images) ListImages(context.Context, *runtimeapi.ListImagesRequest) (*ru
 	defer s.mu.Unlock()
 	response := &runtimeapi.ListImagesResponse{}
 	for name := range s.names {
-		response.Images = append(response.Images, image(name))
+		response.Images = append(response.Images, s.image(name))
 	}
 	return response, nil
 }
@@ -68,6 +74,10 @@ func (s *images) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: usage, ContainerFilesystems: usage}, nil
 }
 
-func image(name string) *runtimeapi.Image {
-	return &runtimeapi.Image{Id: name, RepoTags: []string{name}, Size: 1 << 20, Spec: &runtimeapi.ImageSpec{Image: name}}
+func (s *images) image(name string) *runtimeapi.Image {
+	image := &runtimeapi.Image{Id: name, RepoTags: []string{name}, Size: 1 << 20, Spec: &runtimeapi.ImageSpec{Image: name}}
+	if s.catalog != nil {
+		image.Uid = &runtimeapi.Int64Value{Value: nonRoot}
+	}
+	return image
 }

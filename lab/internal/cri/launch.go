@@ -20,6 +20,10 @@ type launch struct {
 	Env    []string `json:"env"`
 	Dir    string   `json:"dir"`
 	Mounts []mount  `json:"mounts,omitempty"`
+	// Root is set for a file system of the container's own.
+	Root *root `json:"root,omitempty"`
+	// User is set for another user than the machine's root.
+	User *user `json:"user,omitempty"`
 	// Join says that shimMountsFD is a mount namespace to enter, which has the
 	// mounts already.
 	Join bool `json:"join,omitempty"`
@@ -57,7 +61,7 @@ func (l launch) start(ctx context.Context, adjust func(*exec.Cmd)) (*exec.Cmd, e
 	cmd := exec.CommandContext(ctx, self, Applet, shimCommand)
 	cmd.Env = []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if len(l.Mounts) > 0 && !l.Join {
+	if l.ownMounts() && !l.Join {
 		// With this flag the new namespace's mounts become private, too.
 		cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 	}
@@ -79,6 +83,9 @@ func (l launch) start(ctx context.Context, adjust func(*exec.Cmd)) (*exec.Cmd, e
 	}
 	return cmd, nil
 }
+
+// ownMounts tells whether the command sees other mounts than the machine.
+func (l launch) ownMounts() bool { return len(l.Mounts) > 0 || l.Root != nil }
 
 // file puts the order into memory: a pipe could fill up before the shim reads it.
 func (l launch) file() (*os.File, error) {

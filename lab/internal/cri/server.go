@@ -1,9 +1,13 @@
 // Package cri is the container runtime of a lab machine: a server of the
 // Kubernetes container runtime interface (CRI, v1) whose containers are plain
-// processes of the machine. Every pod shares the machine's network, every image
-// "exists", and a container without a command sleeps until it is stopped. A
-// container has its own view of the file system only as far as its volumes are
-// mounted in it. Users, capabilities and resource limits have no effect.
+// processes of the machine. Every pod shares the machine's network, and resource
+// limits have no effect.
+//
+// Without a Catalog every image "exists", and a container without a command
+// sleeps until it is stopped; it has its own view of the file system only as far
+// as its volumes are mounted in it, and is root. With a Catalog only its images
+// exist; a container sees what its image and its volumes hold, and runs as the
+// user that its pod names, unless the laboratory has no other users itself.
 //
 // The server is a process of its own, so that containers outlive a restart of
 // the kubelet and of RKE2. What it knows is in memory: when it ends, so do its
@@ -40,6 +44,8 @@ type Options struct {
 	Socket string
 	// NodeIP is the address of the machine, which all its pods share.
 	NodeIP string
+	// Images are the images that can be pulled; nil means any, with containers that see the whole machine.
+	Images Catalog
 	// Log receives a line for each start and end of a container.
 	Log io.Writer
 }
@@ -87,7 +93,10 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	service := newService(options.NodeIP, slog.New(slog.NewTextHandler(options.Log, nil)))
+	service := newService(options, slog.New(slog.NewTextHandler(options.Log, nil)))
+	if err := os.MkdirAll(service.rootDir, 0o755); err != nil {
+		return errors.Join(fmt.Errorf("folder of root file systems: %w", err), listener.Close())
+	}
 	streams, err := newStreams(ctx, service)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -95,7 +104,7 @@ func Run(ctx context.Context, options Options) error {
 	service.streams = streams
 	server := grpc.NewServer(grpc.WaitForHandlers(true))
 	runtimeapi.RegisterRuntimeServiceServer(server, service)
-	runtimeapi.RegisterImageServiceServer(server, newImages())
+	runtimeapi.RegisterImageServiceServer(server, newImages(options.Images))
 
 	failed := make(chan error, 2)
 	go func() { failed <- fmt.Errorf("streaming server: %w", streams.serve()) }()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ type service struct {
 	// Calls that are not needed here answer "unimplemented".
 	runtimeapi.UnimplementedRuntimeServiceServer
 	nodeIP  string
+	catalog Catalog
+	rootDir string // where containers with a root file system make it
 	log     *slog.Logger
 	streams *streams
 
@@ -26,9 +29,11 @@ type service struct {
 	containers map[string]*container
 }
 
-func newService(nodeIP string, log *slog.Logger) *service {
+func newService(options Options, log *slog.Logger) *service {
 	return &service{
-		nodeIP:     nodeIP,
+		nodeIP:     options.NodeIP,
+		catalog:    options.Images,
+		rootDir:    filepath.Join(filepath.Dir(options.Socket), "rootfs"),
 		log:        log,
 		sandboxes:  map[string]*runtimeapi.PodSandboxStatus{},
 		containers: map[string]*container{},

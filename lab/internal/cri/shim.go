@@ -43,16 +43,8 @@ func become(order *os.File) error {
 	}
 	// The namespace below is this thread's, and so must the command be.
 	runtime.LockOSThread()
-	if what.Join {
-		if err := joinMounts(); err != nil {
-			return err
-		}
-	} else {
-		for _, m := range what.Mounts {
-			if err := m.mount(); err != nil {
-				return fmt.Errorf("mount %s on %s: %w", m.Source, m.Target, err)
-			}
-		}
+	if err := what.makeMounts(); err != nil {
+		return err
 	}
 	if err := os.Chdir(what.Dir); err != nil {
 		return fmt.Errorf("working directory: %w", err)
@@ -61,8 +53,29 @@ func become(order *os.File) error {
 	if err != nil {
 		return err
 	}
+	if what.User != nil {
+		if err := what.User.become(); err != nil {
+			return err
+		}
+	}
 	if err := syscall.Exec(path, what.Argv, what.Env); err != nil {
 		return fmt.Errorf("run %s: %w", path, err)
+	}
+	return nil
+}
+
+// makeMounts gives this thread the view of the file system that the order describes.
+func (l launch) makeMounts() error {
+	if l.Join {
+		return joinMounts()
+	}
+	if l.Root != nil {
+		return l.Root.enter(l.Mounts)
+	}
+	for _, m := range l.Mounts {
+		if err := m.mount(); err != nil {
+			return fmt.Errorf("mount %s on %s: %w", m.Source, m.Target, err)
+		}
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ const (
 	// StatusFD is the file descriptor to which it writes a stream of Report (JSON).
 	StatusFD = 4
 
+	// NodeService is the applet, and the service, of a node of the management cluster.
+	NodeService = "kubenode"
 	// Interface is the machine's only network device beside lo.
 	Interface = "eth0"
 )
@@ -62,6 +64,9 @@ type Config struct {
 	// An empty KubeBinary leaves the machine without Kubernetes.
 	LabBinary  string `json:"labBinary"`
 	KubeBinary string `json:"kubeBinary,omitempty"`
+	// Programs are more program files outside of the machine, by the name that
+	// they get in paths.ProgramDir.
+	Programs map[string]string `json:"programs,omitempty"`
 }
 
 // BootState says how far a machine's user data has come.

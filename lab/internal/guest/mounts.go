@@ -117,25 +117,24 @@ type tree struct {
 }
 
 func cloneTrees(config Config) ([]tree, error) {
-	wanted := []struct {
-		source string
-		tree   tree
-	}{
-		{config.Disk, tree{target: diskMount}},
-		{config.LabBinary, tree{target: paths.LabBinary, file: true, readOnly: true}},
-		{config.KubeBinary, tree{target: paths.KubeBinary, file: true, readOnly: true}},
+	wanted := map[string]tree{config.Disk: {target: diskMount}}
+	programs := map[string]string{paths.LabBinary: config.LabBinary, paths.KubeBinary: config.KubeBinary}
+	for name, source := range config.Programs {
+		programs[filepath.Join(paths.ProgramDir, name)] = source
+	}
+	for target, source := range programs {
+		if source != "" {
+			wanted[source] = tree{target: target, file: true, readOnly: true}
+		}
 	}
 	var trees []tree
-	for _, w := range wanted {
-		if w.source == "" {
-			continue
-		}
-		fd, err := unix.OpenTree(unix.AT_FDCWD, w.source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	for source, t := range wanted {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", w.source, err)
+			return nil, fmt.Errorf("open %s: %w", source, err)
 		}
-		w.tree.fd = fd
-		trees = append(trees, w.tree)
+		t.fd = fd
+		trees = append(trees, t)
 	}
 	return trees, nil
 }
@@ -145,7 +144,7 @@ func mountRun(trees []tree) error {
 	if err := mountTmpfs("/run", "mode=0755", 0); err != nil {
 		return err
 	}
-	for _, path := range []string{paths.AppletDir, filepath.Dir(paths.LabBinary), "/run/lock"} {
+	for _, path := range []string{paths.AppletDir, filepath.Dir(paths.LabBinary), paths.ProgramDir, "/run/lock"} {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return fmt.Errorf("prepare /run: %w", err)
 		}

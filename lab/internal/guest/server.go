@@ -43,6 +43,7 @@ func newUnits() units {
 	return units{
 		"rke2-server": newUnit("rke2-server", paths.RKE2Binary, "server"),
 		"rke2-agent":  newUnit("rke2-agent", paths.RKE2Binary, "agent"),
+		NodeService:   newUnit(NodeService, paths.LabBinary, NodeService),
 	}
 }
 

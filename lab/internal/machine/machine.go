@@ -34,6 +34,9 @@ type Spec struct {
 	// machine runs. Without a KubeBinary it has no Kubernetes.
 	LabBinary  string
 	KubeBinary string
+	// Programs are the absolute paths of more program files, by the name that
+	// they get in the machine's paths.ProgramDir.
+	Programs map[string]string
 }
 
 // State says what a machine is doing.

@@ -125,6 +125,7 @@ func (m *Manager) connect(mc *machine, pid int, spec Spec, config *os.File) erro
 		Hidden:     m.runDir,
 		LabBinary:  spec.LabBinary,
 		KubeBinary: spec.KubeBinary,
+		Programs:   spec.Programs,
 	})
 	if err := errors.Join(err, config.Close()); err != nil {
 		return fmt.Errorf("configure it: %w", err)

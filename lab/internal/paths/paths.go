@@ -13,6 +13,8 @@ const (
 	// KubeBinary is the multi-call binary with etcd, the Kubernetes components
 	// and kubectl, mounted read-only.
 	KubeBinary = RunDir + "/sbin/kube"
+	// ProgramDir holds what else the machine was given to run, mounted read-only.
+	ProgramDir = RunDir + "/programs"
 	// InstanceFile is the instance metadata, a JSON object of type guest.Instance.
 	InstanceFile = RunDir + "/instance.json"
 	// InitSocket is the unix socket of the machine's service manager.

@@ -6,24 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	kubeletconfig "k8s.io/kubelet/config/v1beta1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/drover-project/drover/lab/internal/kubelet"
 	"github.com/drover-project/drover/lab/internal/paths"
 	"github.com/drover-project/drover/lab/internal/standin/pki"
-)
-
-// How often the kubelet looks at its static pods.
-const (
-	fileCheck = 2 * time.Second
-	syncEvery = 2 * time.Second
 )
 
 // localAPI is the one API server address that a kubelet knows: on a server the
@@ -58,7 +49,7 @@ func (n *node) startKubelet(ctx context.Context, files kubeletFiles) error {
 	if err := os.WriteFile(file, settings, 0o600); err != nil {
 		return err
 	}
-	for _, d := range []string{string(n.podDir()), "/var/log/pods", "/var/log/containers", "/var/lib/kubelet"} {
+	for _, d := range append([]string{string(n.podDir())}, kubelet.Folders...) {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
@@ -83,48 +74,19 @@ func (n *node) kubeletArgs() []string {
 	return args
 }
 
-// kubeletConfiguration turns off what a machine without cgroups of its own
-// can't have, and leaves the rest at the kubelet's defaults.
+// kubeletConfiguration adds to the settings of every lab machine what RKE2 sets.
 func (n *node) kubeletConfiguration(store pki.Store) ([]byte, error) {
 	taints, err := parseTaints(n.config.List("node-taint"))
 	if err != nil {
 		return nil, err
 	}
-	c := kubeletconfig.KubeletConfiguration{
-		TypeMeta:           metav1.TypeMeta{APIVersion: kubeletconfig.SchemeGroupVersion.String(), Kind: "KubeletConfiguration"},
-		Address:            "0.0.0.0",
-		HealthzBindAddress: "127.0.0.1",
-		Authentication: kubeletconfig.KubeletAuthentication{
-			Anonymous: kubeletconfig.KubeletAnonymousAuthentication{Enabled: ptr.To(false)},
-			Webhook:   kubeletconfig.KubeletWebhookAuthentication{Enabled: ptr.To(true)},
-			X509:      kubeletconfig.KubeletX509Authentication{ClientCAFile: store.Path(pki.ClientCA + ".crt")},
-		},
-		Authorization:            kubeletconfig.KubeletAuthorization{Mode: kubeletconfig.KubeletAuthorizationModeWebhook},
-		TLSCertFile:              store.Path("serving-kubelet.crt"),
-		TLSPrivateKeyFile:        store.Path("serving-kubelet.key"),
-		ContainerRuntimeEndpoint: "unix://" + criSocket,
-		StaticPodPath:            string(n.podDir()),
-		PodLogsDir:               "/var/log/pods",
-		VolumePluginDir:          "/var/lib/kubelet/volumeplugins",
-		ProviderID:               n.instance.ProviderID,
-		ClusterDomain:            n.config.ClusterDomain(),
-		RegisterWithTaints:       taints,
-
-		CgroupsPerQOS:                 ptr.To(false),
-		EnforceNodeAllocatable:        []string{"none"},
-		FailCgroupV1:                  ptr.To(false),
-		FailSwapOn:                    ptr.To(false),
-		MakeIPTablesUtilChains:        ptr.To(false),
-		LocalStorageCapacityIsolation: ptr.To(false),
-		ResolverConfig:                ptr.To(""),
-		ImageGCHighThresholdPercent:   ptr.To(int32(100)),
-		EvictionHard:                  map[string]string{"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%", "imagefs.inodesFree": "0%"},
-		FeatureGates:                  map[string]bool{"KubeletInUserNamespace": true},
-	}
-	// RKE2 sets file-check-frequency 5s and sync-frequency 30s. The lab looks
-	// more often, so that mirror pods appear before a story waits for them.
-	c.FileCheckFrequency.Duration = fileCheck
-	c.SyncFrequency.Duration = syncEvery
+	c := kubelet.Settings(kubelet.Paths{ClientCA: store.Path(pki.ClientCA + ".crt"), RuntimeSocket: criSocket})
+	c.TLSCertFile = store.Path("serving-kubelet.crt")
+	c.TLSPrivateKeyFile = store.Path("serving-kubelet.key")
+	c.StaticPodPath = string(n.podDir())
+	c.ProviderID = n.instance.ProviderID
+	c.ClusterDomain = n.config.ClusterDomain()
+	c.RegisterWithTaints = taints
 	return yaml.Marshal(c)
 }
 
