@@ -20,15 +20,17 @@ type fakeMachines struct {
 	watchers []chan machine.Info
 	services map[netip.Addr]bool
 	next     byte
+	boots    map[string]int
 }
 
 func newFakeMachines() *fakeMachines {
-	return &fakeMachines{infos: map[string]machine.Info{}, specs: map[string]machine.Spec{}, services: map[netip.Addr]bool{}}
+	return &fakeMachines{infos: map[string]machine.Info{}, specs: map[string]machine.Spec{}, services: map[netip.Addr]bool{}, boots: map[string]int{}}
 }
 
 func (f *fakeMachines) Boot(_ context.Context, spec machine.Spec) (machine.Info, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.boots[spec.Name]++
 	if info, ok := f.infos[spec.Name]; ok {
 		return info, machine.ErrExists
 	}
@@ -57,6 +59,12 @@ func (f *fakeMachines) spec(name string) machine.Spec {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.specs[name]
+}
+
+func (f *fakeMachines) bootsOf(name string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.boots[name]
 }
 
 // tell is called with mu held.

@@ -28,8 +28,18 @@ type fleet struct {
 	balancers map[types.NamespacedName]*entry // by LabCluster
 }
 
+// frontend is a load balancer as a LabCluster names it.
+type frontend struct {
+	key types.NamespacedName // of the LabCluster
+	uid types.UID            // of the LabCluster, which is another one in each management cluster
+	// address is what the LabCluster says its load balancer has; "" while it has none.
+	address string
+	ports   []int32
+}
+
 // entry is one load balancer.
 type entry struct {
+	owner    types.UID // of the LabCluster
 	cluster  types.NamespacedName
 	address  netip.Addr
 	ports    []int32
@@ -61,22 +71,41 @@ func healthCheck(port int32) balancer.Check {
 	return balancer.TCP()
 }
 
-// ensure returns the address of the LabCluster's load balancer, which it starts if there is none.
-func (f *fleet) ensure(key, cluster types.NamespacedName, ports []int32) (netip.Addr, error) {
+// ensure returns the address of the LabCluster's load balancer, which it starts
+// if there is none. A load balancer whose LabCluster came here from another
+// management cluster is taken over: the address in its spec tells that it is the same.
+func (f *fleet) ensure(wanted frontend, cluster types.NamespacedName) (netip.Addr, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e, ok := f.balancers[key]; ok {
-		if !slices.Equal(e.ports, ports) {
-			return netip.Addr{}, fmt.Errorf("the load balancer serves the ports %v; they cannot be changed to %v", e.ports, ports)
+	if e, ok := f.balancers[wanted.key]; ok {
+		switch {
+		case !e.take(wanted):
+			return netip.Addr{}, fmt.Errorf("another LabCluster %s exists in this lab, with a load balancer at %s; names of LabClusters are unique in a lab", wanted.key, e.address)
+		case !slices.Equal(e.ports, wanted.ports):
+			return netip.Addr{}, fmt.Errorf("the load balancer serves the ports %v; they cannot be changed to %v", e.ports, wanted.ports)
 		}
 		return e.address, nil
 	}
+	return f.start(wanted, cluster)
+}
+
+// take tells whether the load balancer is the LabCluster's, and notes it as its owner.
+func (e *entry) take(wanted frontend) bool {
+	if e.owner != wanted.uid && e.address.String() != wanted.address {
+		return false
+	}
+	e.owner = wanted.uid
+	return true
+}
+
+// start is called with mu held.
+func (f *fleet) start(wanted frontend, cluster types.NamespacedName) (netip.Addr, error) {
 	address, err := f.machines.AddServiceAddress()
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("address of the load balancer: %w", err)
 	}
 	var services []balancer.Service
-	for _, port := range ports {
+	for _, port := range wanted.ports {
 		services = append(services, balancer.Service{
 			Listen: netip.AddrPortFrom(address, uint16(port)), Port: uint16(port), Check: healthCheck(port),
 		})
@@ -85,24 +114,25 @@ func (f *fleet) ensure(key, cluster types.NamespacedName, ports []int32) (netip.
 	if err != nil {
 		return netip.Addr{}, errors.Join(err, f.machines.RemoveServiceAddress(address))
 	}
-	e := &entry{cluster: cluster, address: address, ports: slices.Clone(ports), balancer: started}
-	f.balancers[key] = e
+	e := &entry{owner: wanted.uid, cluster: cluster, address: address, ports: slices.Clone(wanted.ports), balancer: started}
+	f.balancers[wanted.key] = e
 	f.refresh(e)
 	return address, nil
 }
 
-func (f *fleet) remove(key types.NamespacedName) error {
+// remove ends the LabCluster's load balancer; one that is another's stays.
+func (f *fleet) remove(unwanted frontend) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, ok := f.balancers[key]
-	if !ok {
+	e, ok := f.balancers[unwanted.key]
+	if !ok || !e.take(unwanted) {
 		return nil
 	}
 	if e.nodes != nil {
 		e.nodes.stop()
 	}
 	e.balancer.Close()
-	delete(f.balancers, key)
+	delete(f.balancers, unwanted.key)
 	return f.machines.RemoveServiceAddress(e.address)
 }
 

@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	labv1 "github.com/drover-project/drover/lab/api/v1beta2"
@@ -38,10 +40,8 @@ type Machines interface {
 	RemoveServiceAddress(address netip.Addr) error
 }
 
-// Config says where the provider runs.
+// Config says what a cloud is made of.
 type Config struct {
-	// REST is access to the management cluster.
-	REST     *rest.Config
 	Machines Machines
 	// LabBinary and KubeBinary are the programs that machines run.
 	LabBinary  string
@@ -51,8 +51,29 @@ type Config struct {
 	Log    logr.Logger
 }
 
-// Infrastructure is the running provider.
-type Infrastructure struct{ fleet *fleet }
+// Cloud is where machines and load balancers are. A lab has one; each of its
+// management clusters has a provider of its own that works with it, as several
+// management clusters may use one account of a real cloud. So a cluster that is
+// moved to another management cluster finds there what it had.
+type Cloud struct {
+	config   Config
+	registry *registry
+	fleet    *fleet
+}
+
+// NewCloud returns a cloud without load balancers. It works until ctx ends.
+func NewCloud(ctx context.Context, config Config) *Cloud {
+	if config.Timing == (balancer.Timing{}) {
+		config.Timing = balancer.DefaultTiming
+	}
+	registry := newRegistry()
+	c := &Cloud{config: config, registry: registry, fleet: newFleet(config.Machines, registry, config.Timing, config.Log)}
+	go c.fleet.followMachines(ctx)
+	return c
+}
+
+// Balancers returns all load balancers with their backends.
+func (c *Cloud) Balancers() []Balancer { return c.fleet.list() }
 
 // Scheme returns a scheme with the kinds that the provider reads and writes.
 func Scheme() *runtime.Scheme {
@@ -66,47 +87,39 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// Start starts the controllers and returns once they have read all objects.
-// They end with ctx.
-func Start(ctx context.Context, config Config) (*Infrastructure, error) {
-	if config.Timing == (balancer.Timing{}) {
-		config.Timing = balancer.DefaultTiming
-	}
-	manager, err := ctrl.NewManager(config.REST, ctrl.Options{
+// StartProvider starts the controllers of one management cluster and returns
+// once they have read all objects. They end with ctx.
+func (c *Cloud) StartProvider(ctx context.Context, management *rest.Config) error {
+	manager, err := ctrl.NewManager(management, ctrl.Options{
 		Scheme:  Scheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
-		Logger:  config.Log,
+		Logger:  c.config.Log,
+		// Each management cluster of the lab has controllers of these names, all in this process.
+		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("infrastructure provider: %w", err)
+		return fmt.Errorf("infrastructure provider: %w", err)
 	}
-	registry := newRegistry()
-	fleet := newFleet(config.Machines, registry, config.Timing, config.Log)
 	machines := &machineReconciler{
-		client: manager.GetClient(), machines: config.Machines, registry: registry,
-		labBinary: config.LabBinary, kubeBinary: config.KubeBinary,
+		client: manager.GetClient(), machines: c.config.Machines, registry: c.registry,
+		labBinary: c.config.LabBinary, kubeBinary: c.config.KubeBinary,
 	}
 	if err := machines.setUp(ctx, manager); err != nil {
-		return nil, fmt.Errorf("infrastructure provider: %w", err)
+		return fmt.Errorf("infrastructure provider: %w", err)
 	}
-	clusters := &clusterReconciler{client: manager.GetClient(), fleet: fleet}
+	clusters := &clusterReconciler{client: manager.GetClient(), fleet: c.fleet}
 	if err := clusters.setUp(ctx, manager); err != nil {
-		return nil, fmt.Errorf("infrastructure provider: %w", err)
+		return fmt.Errorf("infrastructure provider: %w", err)
 	}
-	go fleet.followMachines(ctx)
-
 	ended := make(chan error, 1)
 	go func() { ended <- manager.Start(ctx) }()
 	select {
 	case <-manager.Elected():
 		// Its caches have been filled, and its controllers start.
+		return nil
 	case err := <-ended:
-		return nil, fmt.Errorf("infrastructure provider: %w", err)
+		return fmt.Errorf("infrastructure provider: %w", err)
 	case <-time.After(syncTimeout):
-		return nil, errors.New("infrastructure provider: its objects cannot be read from the management cluster")
+		return errors.New("infrastructure provider: its objects cannot be read from the management cluster")
 	}
-	return &Infrastructure{fleet: fleet}, nil
 }
-
-// Balancers returns all load balancers with their backends.
-func (i *Infrastructure) Balancers() []Balancer { return i.fleet.list() }

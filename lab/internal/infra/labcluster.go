@@ -63,14 +63,15 @@ func (r *clusterReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	if movedAway(object) {
+		return reconcile.Result{}, nil
+	}
 	cluster, err := util.GetOwnerCluster(ctx, r.client, object.ObjectMeta)
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, err
 	}
-	if cluster != nil {
-		if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.client, cluster, object); err != nil || isPaused || requeue {
-			return reconcile.Result{}, err
-		}
+	if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.client, cluster, object); err != nil || isPaused || requeue {
+		return reconcile.Result{}, err
 	}
 	helper, err := patch.NewHelper(object, r.client)
 	if err != nil {
@@ -86,7 +87,7 @@ func (r *clusterReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		err = errors.Join(err, patchErr)
 	}()
 	if !object.DeletionTimestamp.IsZero() {
-		if err := r.fleet.remove(request.NamespacedName); err != nil {
+		if err := r.fleet.remove(frontendOf(object)); err != nil {
 			return reconcile.Result{}, err
 		}
 		controllerutil.RemoveFinalizer(object, labv1.ClusterFinalizer)
@@ -103,16 +104,13 @@ func (r *clusterReconciler) Reconcile(ctx context.Context, request reconcile.Req
 }
 
 func (r *clusterReconciler) reconcile(ctx context.Context, object *labv1.LabCluster, cluster *clusterv1.Cluster) error {
-	ports := object.Spec.LoadBalancer.Ports
-	if len(ports) == 0 {
-		ports = labv1.DefaultLoadBalancerPorts
-	}
-	address, err := r.fleet.ensure(client.ObjectKeyFromObject(object), client.ObjectKeyFromObject(cluster), ports)
+	wanted := frontendOf(object)
+	address, err := r.fleet.ensure(wanted, client.ObjectKeyFromObject(cluster))
 	if err != nil {
 		setClusterReady(object, metav1.ConditionFalse, "LoadBalancerFailed", err.Error())
 		return err
 	}
-	endpoint := clusterv1.APIEndpoint{Host: address.String(), Port: ports[0]}
+	endpoint := clusterv1.APIEndpoint{Host: address.String(), Port: wanted.ports[0]}
 	if object.Spec.ControlPlaneEndpoint.Host != "" && object.Spec.ControlPlaneEndpoint != endpoint {
 		setClusterReady(object, metav1.ConditionFalse, "EndpointMismatch", fmt.Sprintf(
 			"spec.controlPlaneEndpoint is %s, but the load balancer is at %s; leave the field empty, the lab sets it",
@@ -124,6 +122,18 @@ func (r *clusterReconciler) reconcile(ctx context.Context, object *labv1.LabClus
 	object.Status.Initialization.Provisioned = ptr.To(true)
 	setClusterReady(object, metav1.ConditionTrue, "Listening", "")
 	return r.followNodes(ctx, object, cluster)
+}
+
+// frontendOf returns what the LabCluster says of its load balancer.
+func frontendOf(object *labv1.LabCluster) frontend {
+	f := frontend{
+		key: client.ObjectKeyFromObject(object), uid: object.UID,
+		address: object.Spec.ControlPlaneEndpoint.Host, ports: object.Spec.LoadBalancer.Ports,
+	}
+	if len(f.ports) == 0 {
+		f.ports = labv1.DefaultLoadBalancerPorts
+	}
+	return f
 }
 
 // followNodes lets the load balancer see the cluster's Nodes once there is a

@@ -84,21 +84,15 @@ func (r *machineReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	owner, err := util.GetOwnerMachine(ctx, r.client, object.ObjectMeta)
-	if client.IgnoreNotFound(err) != nil {
+	if movedAway(object) {
+		return reconcile.Result{}, nil
+	}
+	owner, cluster, err := r.ownersOf(ctx, object)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	var cluster *clusterv1.Cluster
-	if owner != nil {
-		cluster, err = util.GetClusterByName(ctx, r.client, owner.Namespace, owner.Spec.ClusterName)
-		if client.IgnoreNotFound(err) != nil {
-			return reconcile.Result{}, err
-		}
-	}
-	if cluster != nil {
-		if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.client, cluster, object); err != nil || isPaused || requeue {
-			return reconcile.Result{}, err
-		}
+	if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.client, cluster, object); err != nil || isPaused || requeue {
+		return reconcile.Result{}, err
 	}
 	helper, err := patch.NewHelper(object, r.client)
 	if err != nil {
@@ -124,14 +118,35 @@ func (r *machineReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	return r.reconcile(ctx, object, owner, cluster)
 }
 
-func (r *machineReconciler) reconcile(ctx context.Context, object *labv1.LabMachine, owner *clusterv1.Machine, cluster *clusterv1.Cluster) (reconcile.Result, error) {
-	if object.Spec.ProviderID != "" {
-		r.observe(object)
-		return reconcile.Result{}, nil
+// ownersOf returns the Machine and the Cluster of a LabMachine, each nil if it
+// is not there. The Cluster is found by its label when the Machine is unknown.
+func (r *machineReconciler) ownersOf(ctx context.Context, object *labv1.LabMachine) (*clusterv1.Machine, *clusterv1.Cluster, error) {
+	owner, err := util.GetOwnerMachine(ctx, r.client, object.ObjectMeta)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, nil, err
 	}
+	name := object.Labels[clusterv1.ClusterNameLabel]
+	if owner != nil {
+		name = owner.Spec.ClusterName
+	}
+	if name == "" {
+		return owner, nil, nil
+	}
+	cluster, err := util.GetClusterByName(ctx, r.client, object.Namespace, name)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, nil, err
+	}
+	return owner, cluster, nil
+}
+
+func (r *machineReconciler) reconcile(ctx context.Context, object *labv1.LabMachine, owner *clusterv1.Machine, cluster *clusterv1.Cluster) (reconcile.Result, error) {
 	switch {
 	case owner == nil || cluster == nil:
 		setWaiting(object, labv1.WaitingForMachineReason, "No Machine owns this LabMachine yet")
+		return reconcile.Result{}, nil
+	case object.Spec.ProviderID != "":
+		r.adopt(object)
+		r.observe(object)
 		return reconcile.Result{}, nil
 	case !ptr.Deref(cluster.Status.Initialization.InfrastructureProvisioned, false):
 		setWaiting(object, labv1.WaitingForClusterReason, "The infrastructure of Cluster "+cluster.Name+" is not provisioned yet")
@@ -202,8 +217,21 @@ func (r *machineReconciler) bootstrapData(ctx context.Context, owner *clusterv1.
 	return data, nil
 }
 
+// adopt takes over the machine that the object names by its provider id, when
+// the object came here from another management cluster.
+func (r *machineReconciler) adopt(object *labv1.LabMachine) {
+	info, found := r.machines.Get(object.Name)
+	if !found || object.Spec.ProviderID != info.ProviderID {
+		return
+	}
+	r.registry.adopt(object.Name, client.ObjectKeyFromObject(object), object.UID)
+}
+
 func (r *machineReconciler) remove(object *labv1.LabMachine) error {
 	setWaiting(object, labv1.DeletingReason, "The machine is being removed")
+	if object.Spec.ProviderID != "" {
+		r.adopt(object)
+	}
 	if known, ok := r.registry.ownerOf(object.Name); ok && known.uid == object.UID {
 		if err := r.machines.Remove(object.Name); err != nil {
 			return err

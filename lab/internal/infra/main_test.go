@@ -28,7 +28,7 @@ var (
 	api        client.Client
 	kubeconfig []byte
 	machines   = newFakeMachines()
-	provider   *Infrastructure
+	provider   *Cloud
 )
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
@@ -44,13 +44,9 @@ func runTests(m *testing.M) int {
 			return fail(err)
 		}
 	}
-	core, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api").Output()
+	environment, err := newEnvironment()
 	if err != nil {
 		return fail(err)
-	}
-	environment := &envtest.Environment{
-		CRDDirectoryPaths:     []string{"../../api/crds", filepath.Join(strings.TrimSpace(string(core)), "core/config/crd/bases")},
-		ErrorIfCRDPathMissing: true,
 	}
 	config, err := environment.Start()
 	if err != nil {
@@ -70,14 +66,26 @@ func runTests(m *testing.M) int {
 	if kubeconfig, err = user.KubeConfig(); err != nil {
 		return fail(err)
 	}
-	provider, err = Start(ctx, Config{
-		REST: config, Machines: machines, LabBinary: "/lab", KubeBinary: "/kube", Log: logr.Discard(),
+	provider = NewCloud(ctx, Config{
+		Machines: machines, LabBinary: "/lab", KubeBinary: "/kube", Log: logr.Discard(),
 		Timing: balancer.Timing{Interval: 50 * time.Millisecond, Timeout: time.Second, Fall: 2, Grace: time.Second, Dial: time.Second},
 	})
-	if err != nil {
+	if err := provider.StartProvider(ctx, config); err != nil {
 		return fail(err)
 	}
 	return m.Run()
+}
+
+// newEnvironment returns an API server, not yet started, with Cluster API's and the lab's kinds.
+func newEnvironment() (*envtest.Environment, error) {
+	core, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find Cluster API's kinds: %w", err)
+	}
+	return &envtest.Environment{
+		CRDDirectoryPaths:     []string{"../../api/crds", filepath.Join(strings.TrimSpace(string(core)), "core/config/crd/bases")},
+		ErrorIfCRDPathMissing: true,
+	}, nil
 }
 
 func fail(err error) int {

@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// owner is the LabMachine for which a machine was booted.
+// owner is the LabMachine to which a machine belongs: the one for which it was
+// booted, or the same one in another management cluster.
 type owner struct {
 	uid     types.UID
 	key     types.NamespacedName
@@ -30,6 +31,20 @@ func (r *registry) claim(name string, o owner) bool {
 		return false
 	}
 	r.owners[name] = o
+	return true
+}
+
+// adopt makes a machine the one of the LabMachine uid, which must have the key
+// of the LabMachine for which it was booted. The caller has compared provider ids.
+func (r *registry) adopt(name string, key types.NamespacedName, uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.owners[name]
+	if !ok || known.key != key {
+		return false
+	}
+	known.uid = uid
+	r.owners[name] = known
 	return true
 }
 

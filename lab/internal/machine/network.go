@@ -18,10 +18,12 @@ const (
 )
 
 var (
-	// Gateway is the bridge's own address: that of the management cluster and of
-	// everything else outside of the machines.
+	// Gateway is the bridge's own address: that of the first management cluster
+	// and of everything else outside of the machines and sites.
 	Gateway = netip.AddrFrom4([4]byte{10, 77, 0, 1})
 
+	firstSite    = netip.AddrFrom4([4]byte{10, 77, 0, 2})
+	lastSite     = netip.AddrFrom4([4]byte{10, 77, 0, 9})
 	firstMachine = netip.AddrFrom4([4]byte{10, 77, 1, 1})
 	lastMachine  = netip.AddrFrom4([4]byte{10, 77, 254, 254})
 	firstService = netip.AddrFrom4([4]byte{10, 77, 0, 10})
@@ -35,6 +37,7 @@ type network struct {
 	bridge      *netlink.Bridge
 	nextMachine netip.Addr
 	nextService netip.Addr
+	nextSite    netip.Addr
 	cables      int
 }
 
@@ -49,7 +52,7 @@ func newNetwork() (*network, error) {
 	if err := netlink.LinkSetUp(bridge); err != nil {
 		return nil, fmt.Errorf("bring bridge %s up: %w", bridgeName, err)
 	}
-	return &network{bridge: bridge, nextMachine: firstMachine, nextService: firstService}, nil
+	return &network{bridge: bridge, nextMachine: firstMachine, nextService: firstService, nextSite: firstSite}, nil
 }
 
 func address(ip netip.Addr, bits int) *netlink.Addr {
@@ -83,11 +86,14 @@ func following(ip netip.Addr) netip.Addr {
 func (n *network) prefix(ip netip.Addr) netip.Prefix { return netip.PrefixFrom(ip, prefixBits) }
 
 // plug lays a cable between the bridge and the network namespace of process pid.
-func (n *network) plug(link string, pid int) error {
+func (n *network) plug(link string, pid int) error { return n.lay(link, netlink.NsPid(pid)) }
+
+// lay connects the bridge with a network namespace; far is a netlink.NsPid or a netlink.NsFd.
+func (n *network) lay(link string, far any) error {
 	veth := &netlink.Veth{
 		LinkAttrs:     netlink.LinkAttrs{Name: link, MasterIndex: n.bridge.Index},
 		PeerName:      guest.Interface,
-		PeerNamespace: netlink.NsPid(pid),
+		PeerNamespace: far,
 	}
 	if err := netlink.LinkAdd(veth); err != nil {
 		return fmt.Errorf("lay cable %s: %w", link, err)

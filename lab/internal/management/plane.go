@@ -1,6 +1,5 @@
-// Package management runs a lab's management cluster: etcd, an API server, the
-// garbage collector, and the providers' processes. It must run inside a
-// sandbox whose bridge has the address Address.
+// Package management runs a lab's management clusters: etcd, an API server, the
+// garbage collector, and the providers' processes. It must run inside a sandbox.
 package management
 
 import (
@@ -8,7 +7,9 @@ import (
 	"crypto/x509/pkix"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -21,12 +22,12 @@ import (
 )
 
 const (
-	// Address is where the management cluster and its webhooks are reached.
-	Address = "10.77.0.1"
-	// Port is the port of the management cluster's API server.
+	// Port is the port of a management cluster's API server.
 	Port = 6443
 
 	etcdURL = "http://127.0.0.1:2379"
+	// etcdStatePort is where etcd tells whether it is ready, also to those outside of its site.
+	etcdStatePort = 2381
 	// stepTimeout bounds each step of the start; on an idle computer one takes a few seconds.
 	stepTimeout = 3 * time.Minute
 )
@@ -34,15 +35,27 @@ const (
 // Config says what a management cluster consists of.
 type Config struct {
 	Folder runfolder.Folder
+	// Name tells the management clusters of a lab apart; the first one has none.
+	Name string
+	// Site is where it runs: on the same ports as every other one, at another address.
+	Site Site
 	// Bin is the folder of the lab's binaries.
 	Bin string
 	// Providers are what runs on the cluster, Cluster API's core first.
 	Providers []*provider.Provider
 }
 
+// Site is a place with an address, and with nobody else on its ports and on its 127.0.0.1.
+type Site interface {
+	Address() netip.Addr
+	// Start starts a command there.
+	Start(cmd *exec.Cmd) error
+}
+
 // Plane is a running management cluster.
 type Plane struct {
 	config    Config
+	place     runfolder.Plane
 	authority *authority
 	admin     pair
 	rest      *rest.Config
@@ -51,7 +64,7 @@ type Plane struct {
 // Start starts etcd and the API server and returns once the API answers. All
 // processes end with ctx.
 func Start(ctx context.Context, config Config) (*Plane, error) {
-	p := &Plane{config: config}
+	p := &Plane{config: config, place: config.Folder.Plane(config.Name)}
 	if err := p.writeFiles(); err != nil {
 		return nil, err
 	}
@@ -59,7 +72,7 @@ func Start(ctx context.Context, config Config) (*Plane, error) {
 	defer cancel()
 	etcd, server := p.etcd(), p.apiServer()
 	go etcd.keep(ctx)
-	if err := etcd.waitReady(stepCtx, httpOK(etcdURL+"/readyz")); err != nil {
+	if err := etcd.waitReady(stepCtx, httpOK(p.etcdState()+"/readyz")); err != nil {
 		return nil, err
 	}
 	go server.keep(ctx)
@@ -74,7 +87,12 @@ func Start(ctx context.Context, config Config) (*Plane, error) {
 // REST returns an administrator's access to the cluster.
 func (p *Plane) REST() *rest.Config { return rest.CopyConfig(p.rest) }
 
-func (p *Plane) dir(name string) string { return filepath.Join(p.config.Folder.Management(), name) }
+// address is where the management cluster and its webhooks are reached.
+func (p *Plane) address() string { return p.config.Site.Address().String() }
+
+func (p *Plane) etcdState() string { return fmt.Sprintf("http://%s:%d", p.address(), etcdStatePort) }
+
+func (p *Plane) dir(name string) string { return filepath.Join(p.place.Data(), name) }
 
 func (p *Plane) writeFiles() (err error) {
 	if p.authority, err = newAuthority(); err != nil {
@@ -99,14 +117,14 @@ func (p *Plane) writeFiles() (err error) {
 func (p *Plane) caFile() string { return p.dir("ca.crt") }
 
 func (p *Plane) servingPair(name string) (pair, error) {
-	return p.authority.issue(pkix.Name{CommonName: name}, net.ParseIP(Address), net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1))
+	return p.authority.issue(pkix.Name{CommonName: name}, net.IP(p.config.Site.Address().AsSlice()), net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1))
 }
 
 func (p *Plane) writeKubeconfig() error {
 	const name = "lab"
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{
-		Server:                   fmt.Sprintf("https://%s:%d", Address, Port),
+		Server:                   fmt.Sprintf("https://%s:%d", p.address(), Port),
 		CertificateAuthorityData: p.authority.pem(),
 	}
 	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: p.admin.cert, ClientKeyData: p.admin.key}
@@ -116,7 +134,7 @@ func (p *Plane) writeKubeconfig() error {
 	if err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
-	if err := os.WriteFile(p.config.Folder.Kubeconfig(), data, 0o600); err != nil {
+	if err := os.WriteFile(p.place.Kubeconfig(), data, 0o600); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
 	if p.rest, err = clientcmd.RESTConfigFromKubeConfig(data); err != nil {
@@ -129,7 +147,14 @@ func (p *Plane) writeKubeconfig() error {
 
 func (p *Plane) kube(name string, args ...string) *program {
 	argv := append([]string{filepath.Join(p.config.Bin, "kube"), name}, args...)
-	return newProgram(name, p.config.Folder.Log(name), []string{"GOGC=50"}, argv...)
+	return p.newProgram(name, []string{"GOGC=50"}, argv...)
+}
+
+// newProgram returns a program that runs at the site of the management cluster.
+func (p *Plane) newProgram(name string, env []string, argv ...string) *program {
+	made := newProgram(name, p.place.Log(name), env, argv...)
+	made.start = p.config.Site.Start
+	return made
 }
 
 func (p *Plane) etcd() *program {
@@ -137,7 +162,7 @@ func (p *Plane) etcd() *program {
 		"--name=management", "--data-dir="+p.dir("etcd"),
 		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
 		"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
-		"--initial-cluster=management=http://127.0.0.1:2380",
+		"--initial-cluster=management=http://127.0.0.1:2380", "--listen-metrics-urls="+p.etcdState(),
 		// The data are gone with the lab, so nothing has to outlive a power failure.
 		"--unsafe-no-fsync", "--log-level=warn")
 }
@@ -148,7 +173,7 @@ func (p *Plane) apiServer() *program {
 	return p.kube("kube-apiserver",
 		"--etcd-servers="+etcdURL,
 		// Only there: load balancers have the same port on other addresses.
-		"--advertise-address="+Address, "--bind-address="+Address, fmt.Sprintf("--secure-port=%d", Port),
+		"--advertise-address="+p.address(), "--bind-address="+p.address(), fmt.Sprintf("--secure-port=%d", Port),
 		"--tls-cert-file="+cert, "--tls-private-key-file="+key, "--client-ca-file="+p.caFile(),
 		"--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
 		"--service-account-issuer=https://lab.invalid", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
@@ -159,7 +184,7 @@ func (p *Plane) apiServer() *program {
 
 func (p *Plane) garbageCollector() *program {
 	return p.kube("kube-controller-manager",
-		"--kubeconfig="+p.config.Folder.Kubeconfig(),
+		"--kubeconfig="+p.place.Kubeconfig(),
 		"--controllers=garbage-collector-controller,namespace-controller",
 		"--leader-elect=false", "--bind-address=127.0.0.1", "--flex-volume-plugin-dir="+p.dir("flex"))
 }

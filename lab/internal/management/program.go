@@ -30,10 +30,11 @@ type program struct {
 	env     []string // in addition to the lab's own
 	logFile string
 	ends    chan error // one value per end, dropped when nobody listens
+	start   func(*exec.Cmd) error
 }
 
 func newProgram(name, logFile string, env []string, argv ...string) *program {
-	return &program{name: name, argv: argv, env: env, logFile: logFile, ends: make(chan error, 1)}
+	return &program{name: name, argv: argv, env: env, logFile: logFile, ends: make(chan error, 1), start: (*exec.Cmd).Start}
 }
 
 // keep runs the program until ctx ends.
@@ -72,11 +73,13 @@ func (p *program) runOnce(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr = log, log
 	// Its own group, so that a Ctrl-C in a terminal does not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = cmd.Run()
-	if err == nil {
-		return errors.New("exit status 0")
+	if err := p.start(cmd); err != nil {
+		return fmt.Errorf("start it: %w", err)
 	}
-	return err
+	if err := cmd.Wait(); err != nil {
+		return err
+	}
+	return errors.New("exit status 0")
 }
 
 // note writes the program's end into its own log, where one looks for it.

@@ -37,8 +37,8 @@ type Process struct {
 	Env  map[string]string `json:"env,omitempty"`
 	// Webhook is set when the process serves admission or conversion webhooks.
 	Webhook *Webhook `json:"webhook,omitempty"`
-	// ReadyURL answers 200 over plain HTTP once the process is ready. A process
-	// without one counts as ready when it has started.
+	// ReadyURL answers 200 over plain HTTP once the process is ready; variables
+	// are replaced in it too. A process without one counts as ready when it has started.
 	ReadyURL string `json:"readyURL,omitempty"`
 }
 
@@ -127,29 +127,50 @@ type Variables struct {
 
 // Command returns the command line and the additional environment of a process.
 func (p *Provider) Command(process Process, v Variables) (argv, env []string, err error) {
-	known := map[string]string{
-		"KUBECONFIG": v.Kubeconfig, "RUNDIR": v.RunDir, "CERTDIR": v.CertDir,
-		"BIN": v.Bin, "ADDRESS": v.Address, "DIR": p.dir,
-	}
-	var unknown []string
-	expand := func(s string) string {
-		return os.Expand(s, func(name string) string {
-			value, ok := known[name]
-			if !ok {
-				unknown = append(unknown, name)
-			}
-			return value
-		})
-	}
+	e := p.expander(v)
 	for _, arg := range process.Argv {
-		argv = append(argv, expand(arg))
+		argv = append(argv, e.expand(arg))
 	}
 	for name, value := range process.Env {
-		env = append(env, name+"="+expand(value))
+		env = append(env, name+"="+e.expand(value))
 	}
 	slices.Sort(env)
-	if len(unknown) > 0 {
-		return nil, nil, fmt.Errorf("process %s of provider %s: unknown variable ${%s}; known are KUBECONFIG, RUNDIR, CERTDIR, BIN, ADDRESS, DIR", process.Name, p.Name, unknown[0])
+	return argv, env, p.unknown(process, e)
+}
+
+// ReadyURL returns where a process tells that it is ready, "" if nowhere.
+func (p *Provider) ReadyURL(process Process, v Variables) (string, error) {
+	e := p.expander(v)
+	url := e.expand(process.ReadyURL)
+	return url, p.unknown(process, e)
+}
+
+func (p *Provider) unknown(process Process, e *expander) error {
+	if len(e.unknown) == 0 {
+		return nil
 	}
-	return argv, env, nil
+	return fmt.Errorf("process %s of provider %s: unknown variable ${%s}; known are KUBECONFIG, RUNDIR, CERTDIR, BIN, ADDRESS, DIR", process.Name, p.Name, e.unknown[0])
+}
+
+// expander replaces variables and remembers the names that it does not know.
+type expander struct {
+	known   map[string]string
+	unknown []string
+}
+
+func (p *Provider) expander(v Variables) *expander {
+	return &expander{known: map[string]string{
+		"KUBECONFIG": v.Kubeconfig, "RUNDIR": v.RunDir, "CERTDIR": v.CertDir,
+		"BIN": v.Bin, "ADDRESS": v.Address, "DIR": p.dir,
+	}}
+}
+
+func (e *expander) expand(s string) string {
+	return os.Expand(s, func(name string) string {
+		value, ok := e.known[name]
+		if !ok {
+			e.unknown = append(e.unknown, name)
+		}
+		return value
+	})
 }

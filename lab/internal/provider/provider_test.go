@@ -24,7 +24,7 @@ processes:
 - name: demo-manager
   argv: ["${BIN}/demo", "--kubeconfig=${KUBECONFIG}", "--webhook-cert-dir=${CERTDIR}"]
   env: {LOG: "${RUNDIR}/x"}
-  readyURL: http://10.77.0.1:9000/readyz
+  readyURL: http://${ADDRESS}:9000/readyz
   webhook: {port: 9443, admission: true, conversionGroups: [demo.example.com]}
 `
 
@@ -44,6 +44,12 @@ func TestCommandReplacesVariables(t *testing.T) {
 	}
 	if got, want := strings.Join(env, " "), "LOG=/r/x"; got != want {
 		t.Errorf("env %q, want %q", got, want)
+	}
+	if url, err := p.ReadyURL(p.Processes[0], Variables{Address: "10.77.0.2"}); err != nil || url != "http://10.77.0.2:9000/readyz" {
+		t.Errorf("ready URL %q, %v", url, err)
+	}
+	if _, err := p.ReadyURL(Process{Name: "x", ReadyURL: "${PORT}"}, Variables{}); err == nil || !strings.Contains(err.Error(), "${PORT}") {
+		t.Errorf("an unknown variable in the ready URL gave %v", err)
 	}
 	if _, _, err := p.Command(Process{Name: "x", Argv: []string{"${HOME}"}}, Variables{}); err == nil || !strings.Contains(err.Error(), "${HOME}") {
 		t.Errorf("an unknown variable gave %v", err)

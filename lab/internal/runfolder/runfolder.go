@@ -33,9 +33,9 @@ func (f Folder) path(parts ...string) string {
 	return filepath.Join(append([]string{string(f)}, parts...)...)
 }
 
-// Kubeconfig is the admin kubeconfig of the management cluster; its address is
-// reached from inside the lab only.
-func (f Folder) Kubeconfig() string { return f.path("kubeconfig") }
+// Kubeconfig is the admin kubeconfig of the first management cluster; its
+// address is reached from inside the lab only.
+func (f Folder) Kubeconfig() string { return f.Plane("").Kubeconfig() }
 
 // ControlSocket is the unix socket of package control.
 func (f Folder) ControlSocket() string { return f.path("control.sock") }
@@ -45,9 +45,6 @@ func (f Folder) Logs() string { return f.path("logs") }
 
 // Log is the log file of the named process.
 func (f Folder) Log(name string) string { return f.path("logs", name+".log") }
-
-// Management holds the certificates and data of the management cluster.
-func (f Folder) Management() string { return f.path("management") }
 
 // Machines holds the machines' disks.
 func (f Folder) Machines() string { return f.path("machines") }
