@@ -15,7 +15,6 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/drover-project/drover/lab/internal/provider"
 	"github.com/drover-project/drover/lab/internal/runfolder"
@@ -43,6 +42,9 @@ type Config struct {
 	Bin string
 	// Providers are what runs on the cluster, Cluster API's core first.
 	Providers []*provider.Provider
+	// Pods says that the cluster gets nodes and runs pods: it then has a
+	// scheduler, and every controller of Kubernetes.
+	Pods bool
 }
 
 // Site is a place with an address, and with nobody else on its ports and on its 127.0.0.1.
@@ -79,8 +81,9 @@ func Start(ctx context.Context, config Config) (*Plane, error) {
 	if err := server.waitReady(stepCtx, p.apiReady()); err != nil {
 		return nil, err
 	}
-	// Nobody waits for it: it only cleans up behind deleted owners and namespaces.
-	go p.garbageCollector().keep(ctx)
+	for _, program := range p.controllers() {
+		go program.keep(ctx)
+	}
 	return p, nil
 }
 
@@ -111,28 +114,22 @@ func (p *Plane) writeFiles() (err error) {
 	if err := os.WriteFile(p.caFile(), p.authority.pem(), 0o600); err != nil {
 		return fmt.Errorf("write CA certificate: %w", err)
 	}
+	if err := p.writeKubeletClient(); err != nil {
+		return err
+	}
 	return p.writeKubeconfig()
 }
 
 func (p *Plane) caFile() string { return p.dir("ca.crt") }
 
 func (p *Plane) servingPair(name string) (pair, error) {
-	return p.authority.issue(pkix.Name{CommonName: name}, net.IP(p.config.Site.Address().AsSlice()), net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1))
+	return p.authority.issue(pkix.Name{CommonName: name}, net.IP(p.config.Site.Address().AsSlice()), net.IPv4(127, 0, 0, 1), net.IP(ServiceAddress.AsSlice()))
 }
 
 func (p *Plane) writeKubeconfig() error {
-	const name = "lab"
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{
-		Server:                   fmt.Sprintf("https://%s:%d", p.address(), Port),
-		CertificateAuthorityData: p.authority.pem(),
-	}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: p.admin.cert, ClientKeyData: p.admin.key}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
-	config.CurrentContext = name
-	data, err := clientcmd.Write(*config)
+	data, err := p.kubeconfig(p.admin)
 	if err != nil {
-		return fmt.Errorf("write kubeconfig: %w", err)
+		return err
 	}
 	if err := os.WriteFile(p.place.Kubeconfig(), data, 0o600); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
@@ -170,23 +167,14 @@ func (p *Plane) etcd() *program {
 func (p *Plane) apiServer() *program {
 	certs := p.dir("kube-apiserver")
 	cert, key := filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key")
-	return p.kube("kube-apiserver",
+	return p.kube("kube-apiserver", append(p.apiServerFlags(),
 		"--etcd-servers="+etcdURL,
 		// Only there: load balancers have the same port on other addresses.
 		"--advertise-address="+p.address(), "--bind-address="+p.address(), fmt.Sprintf("--secure-port=%d", Port),
 		"--tls-cert-file="+cert, "--tls-private-key-file="+key, "--client-ca-file="+p.caFile(),
-		"--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
+		"--service-cluster-ip-range=10.96.0.0/16",
 		"--service-account-issuer=https://lab.invalid", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
-		// There is no controller that would make service accounts' default objects.
-		"--disable-admission-plugins=ServiceAccount",
-		"--profiling=false")
-}
-
-func (p *Plane) garbageCollector() *program {
-	return p.kube("kube-controller-manager",
-		"--kubeconfig="+p.place.Kubeconfig(),
-		"--controllers=garbage-collector-controller,namespace-controller",
-		"--leader-elect=false", "--bind-address=127.0.0.1", "--flex-volume-plugin-dir="+p.dir("flex"))
+		"--profiling=false")...)
 }
 
 func (p *Plane) apiReady() func(context.Context) error {

@@ -106,7 +106,7 @@ func (p *Provider) validate() error {
 }
 
 // reserved are the names of the lab's own log files.
-var reserved = []string{"host", "etcd", "kube-apiserver", "kube-controller-manager"}
+var reserved = []string{"host", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
 // Dir returns the absolute path of the provider's folder.
 func (p *Provider) Dir() string { return p.dir }
