@@ -19,8 +19,9 @@ import (
 
 // Machines follows the Machines of one cluster and its control plane object in the management cluster.
 type Machines struct {
-	log     *timeline.Log
-	cluster string
+	log          *timeline.Log
+	cluster      client.ObjectKey
+	controlPlane schema.GroupVersionKind
 
 	mu    sync.Mutex
 	known map[string]*clusterv1.Machine
@@ -33,13 +34,19 @@ var hookPrefixes = []string{clusterv1.PreDrainDeleteHookAnnotationPrefix, cluste
 // FollowMachines starts following the machines of a cluster until ctx ends. controlPlane is the kind of its control
 // plane object, which has the name of the cluster.
 func FollowMachines(ctx context.Context, c client.WithWatch, cluster client.ObjectKey, controlPlane schema.GroupVersionKind, log *timeline.Log) *Machines {
-	m := &Machines{log: log, cluster: cluster.Name, known: map[string]*clusterv1.Machine{}, state: map[string]string{}}
-	opts := []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}}
+	m := &Machines{log: log, cluster: cluster, controlPlane: controlPlane, known: map[string]*clusterv1.Machine{}, state: map[string]string{}}
+	m.FollowAt(ctx, c)
+	return m
+}
+
+// FollowAt goes on in another management cluster, to which the cluster was moved, with what is known already. The
+// context of what has followed so far must have ended before the move, or the move looks like an end of everything.
+func (m *Machines) FollowAt(ctx context.Context, c client.WithWatch) {
+	opts := []client.ListOption{client.InNamespace(m.cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: m.cluster.Name}}
 	go follow(ctx, c, &clusterv1.MachineList{}, opts, m.machine)
 	planes := &unstructured.UnstructuredList{}
-	planes.SetGroupVersionKind(controlPlane.GroupVersion().WithKind(controlPlane.Kind + "List"))
-	go follow(ctx, c, planes, []client.ListOption{client.InNamespace(cluster.Namespace)}, m.plane)
-	return m
+	planes.SetGroupVersionKind(m.controlPlane.GroupVersion().WithKind(m.controlPlane.Kind + "List"))
+	go follow(ctx, c, planes, []client.ListOption{client.InNamespace(m.cluster.Namespace)}, m.plane)
 }
 
 // Addresses returns the addresses of all control plane machines.
@@ -141,7 +148,7 @@ func deletingStep(m *clusterv1.Machine) step {
 // plane notes changes of the control plane's conditions.
 func (m *Machines) plane(s seen) {
 	obj, ok := s.object.(*unstructured.Unstructured)
-	if !ok || s.gone || obj.GetName() != m.cluster {
+	if !ok || s.gone || obj.GetName() != m.cluster.Name {
 		return
 	}
 	list, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")

@@ -44,8 +44,8 @@ type Cluster struct {
 	Members  *probe.Membership
 	Removals *probe.Removals
 
-	// stop ends the probes.
-	stop context.CancelFunc
+	// stop ends the probes, and unfollow only what follows the machines in the management cluster.
+	stop, unfollow context.CancelFunc
 }
 
 func (s Spec) key() client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: s.Name} }
@@ -72,7 +72,9 @@ func (r *Run) Create(ctx context.Context, s Spec, limit time.Duration) (*Cluster
 // come starts the probes as the cluster comes up, and waits until it is complete.
 func (c *Cluster) come(ctx context.Context, limit time.Duration) error {
 	r, s := c.r, c.Spec
-	c.Machines = probe.FollowMachines(ctx, r.Management, s.key(), controlPlaneKind, r.Log)
+	machines, unfollow := context.WithCancel(ctx)
+	c.unfollow = unfollow
+	c.Machines = probe.FollowMachines(machines, r.Management, s.key(), controlPlaneKind, r.Log)
 	deadline := time.Now().Add(limit)
 	if err := r.WaitFor(ctx, "the kubeconfig of "+s.Name, limit, c.connect); err != nil {
 		return err

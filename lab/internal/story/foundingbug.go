@@ -54,6 +54,21 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
+	if err := c.safeUpgrade(ctx, clients); err != nil {
+		return err
+	}
+	r.Figure(
+		timeline.AtMost("start to three servers and one worker ready", ready, readyLimit),
+		memoryFigure(memory.Peak()),
+	)
+	r.drawPage("A rolling upgrade, drained before the member goes", "writer", "reader")
+	return nil
+}
+
+// safeUpgrade upgrades a cluster whose servers carry slow pods while clients ask it, ends the clients, and records
+// whether every promise of an upgrade was kept.
+func (c *Cluster) safeUpgrade(ctx context.Context, clients *clients) error {
+	r := c.r
 	began := time.Now()
 	if err := c.upgrade(ctx, versionNew); err != nil {
 		r.Add(timeline.CheckLeaving(r.Log.Events())...)
@@ -64,10 +79,8 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	r.Note("upgrade complete after %s", took.Round(time.Second))
 	hooks := timeline.HookTimes(r.Log.Events(), ourHook)
 	r.Figure(
-		timeline.AtMost("start to three servers and one worker ready", ready, readyLimit),
 		timeline.AtMost("whole upgrade of three servers", took, time.Duration(c.Spec.Servers*stopSeconds)*time.Second+upgradeSlack),
 		timeline.AtMost(fmt.Sprintf("hook released after (median of %d)", len(hooks)), cmp.Or(timeline.Median(hooks), time.Hour), hookLimit),
-		memoryFigure(memory.Peak()),
 	)
 	c.WaitNodesGone(ctx)
 	if err := clients.finishWithin(ctx, r, gapLimit); err != nil {
@@ -81,7 +94,6 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	c.checkCounted(6)
 	departed := len(timeline.Departures(events))
 	r.Check("control plane", "every old server left", departed == c.Spec.Servers, "%d of %d", departed, c.Spec.Servers)
-	r.drawPage("A rolling upgrade, drained before the member goes", "writer", "reader")
 	return nil
 }
 
