@@ -19,8 +19,10 @@ type storyLab struct{ *labclient.Lab }
 // Down implements story.Lab. The story decides about the logs.
 func (l storyLab) Down(ctx context.Context) error { return l.Lab.Down(ctx, true) }
 
-func startForStory(ctx context.Context, dir string, say func(string)) (story.Lab, error) {
-	lab, err := labclient.Start(ctx, labclient.Options{Dir: dir, Provider: "drover", Step: say, EndWithCaller: true})
+func startForStory(ctx context.Context, dir string, setup story.Setup, say func(string)) (story.Lab, error) {
+	lab, err := labclient.Start(ctx, labclient.Options{
+		Dir: dir, Provider: "drover", ProviderLater: setup.ProviderLater, Step: say, EndWithCaller: true,
+	})
 	if err != nil {
 		return nil, err
 	}

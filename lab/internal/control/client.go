@@ -65,9 +65,19 @@ func (c *Client) Exec(ctx context.Context, machine string, request ExecRequest) 
 	return result, err
 }
 
-// StopProvider ends the provider under test for good.
+// StartProvider starts the provider under test and returns once it is ready; ctx bounds the wait.
+func (c *Client) StartProvider(ctx context.Context, request StartRequest) error {
+	return c.post(ctx, "/provider/start", request, nil)
+}
+
+// StopProvider ends the provider under test.
 func (c *Client) StopProvider(ctx context.Context) error {
 	return c.post(ctx, "/provider/stop", nil, nil)
+}
+
+// AddManagement starts one more management cluster and returns once it is ready; ctx bounds the wait.
+func (c *Client) AddManagement(ctx context.Context, name string) error {
+	return c.post(ctx, "/managements/"+url.PathEscape(name), nil, nil)
 }
 
 // Down tells the lab to end. It does not wait for the end.

@@ -49,6 +49,14 @@ func (f *fakeLab) DialInside(context.Context, string, string) (net.Conn, error) 
 
 func (f *fakeLab) StopProvider() error { return errors.New("no provider under test is running") }
 
+func (f *fakeLab) StartProvider(_ context.Context, request StartRequest) error {
+	return fmt.Errorf("started with %v", request.Args)
+}
+
+func (f *fakeLab) AddManagement(_ context.Context, name string) error {
+	return fmt.Errorf("a management cluster %s was started already", name)
+}
+
 func (f *fakeLab) Down() { close(f.down) }
 
 // start serves a fake lab on a socket whose path is too long for a socket address.
@@ -118,6 +126,7 @@ func TestRefusals(t *testing.T) {
 		"unknown fault \"explode\"": client.Disturb(ctx, "m1", "explode"),
 		"argv is empty":             second(client.Exec(ctx, "m1", ExecRequest{})),
 		"no provider under test":    client.StopProvider(ctx),
+		"started with [-v=2 -x]":    client.StartProvider(ctx, StartRequest{Args: []string{"-v=2", "-x"}}),
 		"addr must be IP:PORT":      second(client.DialContext(ctx, "tcp", "localhost:1")),
 		"the machine is off":        second(client.DialInside(ctx, "m1", "127.0.0.1:1")),
 		"connection refused":        second(client.DialContext(ctx, "tcp", closedPort(t))),

@@ -7,7 +7,9 @@
 //	POST /machines/NAME/{kill,freeze,thaw,cut,heal}
 //	POST /machines/NAME/exec                 ExecRequest → ExecResult
 //	GET  /balancers                          []Balancer
-//	POST /provider/stop                      ends the provider under test for good
+//	POST /provider/start                     StartRequest; starts the provider under test, answers when it is ready
+//	POST /provider/stop                      ends the provider under test
+//	POST /managements/NAME                   starts one more management cluster, answers when it is ready
 //	POST /down                               ends the lab
 //
 // Failures are answered with a 4xx or 5xx status and {"error": "…"}.
@@ -87,6 +89,12 @@ type ExecResult struct {
 	Stdout   []byte `json:"stdout,omitempty"`
 	Stderr   []byte `json:"stderr,omitempty"`
 	ExitCode int    `json:"exitCode"`
+}
+
+// StartRequest says how the provider under test is started.
+type StartRequest struct {
+	// Args come after the arguments that each of its processes has anyway.
+	Args []string `json:"args,omitempty"`
 }
 
 // Fault is a disturbance of a machine, or the end of one.

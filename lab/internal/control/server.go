@@ -27,8 +27,13 @@ type Lab interface {
 	Exec(ctx context.Context, machine string, request ExecRequest) (ExecResult, error)
 	// DialInside connects from inside a machine.
 	DialInside(ctx context.Context, machine, address string) (net.Conn, error)
-	// StopProvider ends the processes of the provider under test; they are not started again.
+	// StopProvider ends the processes of the provider under test.
 	StopProvider() error
+	// StartProvider starts them and returns once they are ready. ctx bounds the wait, not their life.
+	StartProvider(ctx context.Context, request StartRequest) error
+	// AddManagement starts one more management cluster, with the same providers, and returns once all is ready. ctx
+	// bounds the wait, not its life.
+	AddManagement(ctx context.Context, name string) error
 	// Down starts the end of the lab and returns at once.
 	Down()
 }
@@ -45,12 +50,10 @@ func Serve(ctx context.Context, listener net.Listener, lab Lab) error {
 	mux.HandleFunc("GET /balancers", func(w http.ResponseWriter, _ *http.Request) { answer(w, lab.Balancers()) })
 	mux.HandleFunc("POST /machines/{name}/exec", s.exec)
 	mux.HandleFunc("POST /machines/{name}/{fault}", s.disturb)
-	mux.HandleFunc("POST /provider/stop", func(w http.ResponseWriter, _ *http.Request) {
-		if err := lab.StopProvider(); err != nil {
-			refuse(w, http.StatusConflict, err)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+	mux.HandleFunc("POST /provider/start", s.startProvider)
+	mux.HandleFunc("POST /provider/stop", func(w http.ResponseWriter, _ *http.Request) { done(w, lab.StopProvider()) })
+	mux.HandleFunc("POST /managements/{name}", func(w http.ResponseWriter, r *http.Request) {
+		done(w, lab.AddManagement(r.Context(), r.PathValue("name")))
 	})
 	mux.HandleFunc("POST /down", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
@@ -69,6 +72,15 @@ func answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	// The other side may be gone; then nobody misses the answer.
 	_ = json.NewEncoder(w).Encode(value)
+}
+
+// done answers a request that has no other answer than its success.
+func done(w http.ResponseWriter, err error) {
+	if err != nil {
+		refuse(w, http.StatusConflict, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 type failure struct {
@@ -90,11 +102,16 @@ func (s *server) disturb(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, fmt.Errorf("unknown fault %q; known are %v", fault, Faults))
 		return
 	}
-	if err := s.lab.Disturb(r.PathValue("name"), fault); err != nil {
-		refuse(w, http.StatusConflict, err)
+	done(w, s.lab.Disturb(r.PathValue("name"), fault))
+}
+
+func (s *server) startProvider(w http.ResponseWriter, r *http.Request) {
+	var request StartRequest
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		refuse(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
 		return
 	}
-	w.WriteHeader(http.StatusNoContent)
+	done(w, s.lab.StartProvider(r.Context(), request))
 }
 
 func (s *server) exec(w http.ResponseWriter, r *http.Request) {

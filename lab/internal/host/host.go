@@ -19,14 +19,18 @@ import (
 	"github.com/drover-project/drover/lab/internal/control"
 	"github.com/drover-project/drover/lab/internal/infra"
 	"github.com/drover-project/drover/lab/internal/machine"
-	"github.com/drover-project/drover/lab/internal/management"
 	"github.com/drover-project/drover/lab/internal/provider"
 	"github.com/drover-project/drover/lab/internal/runfolder"
 )
 
 // Applet is the hidden command that is this process. Its arguments are the run
-// folder and, optionally, the folder of the provider under test.
+// folder and, optionally, the folder of the provider under test, which may be
+// followed by ProviderLater.
 const Applet = "host"
+
+// ProviderLater says that the processes of the provider under test are not
+// started until the control socket asks for it.
+const ProviderLater = "provider-later"
 
 // CoreProvider is the folder of Cluster API's core, below the folder of the
 // lab's binaries.
@@ -35,7 +39,7 @@ const CoreProvider = "providers/cluster-api"
 // Main runs a lab until it is told to end. It reports on standard output and
 // logs to standard error.
 func Main(args []string) int {
-	if len(args) < 1 || len(args) > 2 {
+	if len(args) < 1 || len(args) > 3 || (len(args) == 3 && args[2] != ProviderLater) {
 		fmt.Fprintln(os.Stderr, "host is started by the lab itself")
 		return 2
 	}
@@ -48,9 +52,10 @@ func Main(args []string) int {
 		report: &reporter{out: os.Stdout},
 		log:    newLogger(os.Stderr),
 	}
-	if len(args) == 2 {
+	if len(args) > 1 {
 		h.providerDir = args[1]
 	}
+	h.later = len(args) == 3
 	if err := h.run(ctx, os.Stdin); err != nil {
 		h.log.Error(err, "the lab ends")
 		h.report.send(Progress{Failure: err.Error()})
@@ -62,8 +67,15 @@ func Main(args []string) int {
 type host struct {
 	folder      runfolder.Folder
 	providerDir string
-	report      *reporter
-	log         logr.Logger
+	// later leaves the provider under test to the control socket.
+	later  bool
+	report *reporter
+	log    logr.Logger
+	// bin is the folder of the lab's binaries.
+	bin string
+	// providers are what runs on the management clusters: Cluster API's core and,
+	// unless there is none, the provider under test.
+	providers []*provider.Provider
 
 	lab *lab
 }
@@ -104,9 +116,8 @@ func (h *host) start(ctx context.Context, down func()) error {
 	if err != nil {
 		return fmt.Errorf("find own program file: %w", err)
 	}
-	bin := filepath.Dir(self)
-	providers, err := h.loadProviders(bin)
-	if err != nil {
+	h.bin = filepath.Dir(self)
+	if err := h.loadProviders(); err != nil {
 		return err
 	}
 	h.report.step("network")
@@ -114,66 +125,57 @@ func (h *host) start(ctx context.Context, down func()) error {
 	if err != nil {
 		return err
 	}
-	h.lab = &lab{machines: machines, down: down, status: control.Status{StartedAt: time.Now()}}
-	if len(providers) > 1 {
-		h.lab.status.Provider = providers[1].Name
+	cloud := infra.NewCloud(ctx, infra.Config{
+		Machines: machines, LabBinary: self, KubeBinary: filepath.Join(h.bin, "kube"), Log: h.log,
+	})
+	h.lab = &lab{machines: machines, cloud: cloud, down: down, status: control.Status{StartedAt: time.Now()}}
+	if len(h.providers) > 1 {
+		h.lab.status.Provider = h.providers[1].Name
 	}
 	listener, err := control.Listen(ctx, h.folder.ControlSocket())
 	if err != nil {
 		return err
 	}
 	go h.serveControl(ctx, listener)
-	return h.startManagement(ctx, bin, self, providers)
+	return h.startManagement(ctx)
 }
 
-func (h *host) loadProviders(bin string) ([]*provider.Provider, error) {
-	dirs := []string{filepath.Join(bin, CoreProvider)}
+func (h *host) loadProviders() error {
+	dirs := []string{filepath.Join(h.bin, CoreProvider)}
 	if h.providerDir != "" {
 		dirs = append(dirs, h.providerDir)
 	}
-	var providers []*provider.Provider
 	for _, dir := range dirs {
 		p, err := provider.Load(dir)
 		if err != nil {
-			return nil, err
-		}
-		providers = append(providers, p)
-	}
-	return providers, nil
-}
-
-func (h *host) startManagement(ctx context.Context, bin, self string, providers []*provider.Provider) error {
-	h.report.step("management cluster (etcd, kube-apiserver)")
-	plane, err := management.Start(ctx, management.Config{Folder: h.folder, Bin: bin, Providers: providers})
-	if err != nil {
-		return err
-	}
-	h.report.step("kinds and webhooks")
-	if err := plane.InstallKinds(ctx); err != nil {
-		return err
-	}
-	h.report.step("infrastructure provider")
-	infrastructure, err := infra.Start(ctx, infra.Config{
-		REST:       plane.REST(),
-		Machines:   h.lab.machines,
-		LabBinary:  self,
-		KubeBinary: filepath.Join(bin, "kube"),
-		Log:        h.log,
-	})
-	if err != nil {
-		return err
-	}
-	h.lab.setInfrastructure(infrastructure)
-	for i, p := range providers {
-		h.report.step("provider " + p.Name)
-		running, err := plane.StartProvider(ctx, p)
-		if err != nil {
 			return err
 		}
-		if i > 0 {
-			h.lab.setProvider(running)
-		}
+		h.providers = append(h.providers, p)
 	}
+	return nil
+}
+
+// startManagement starts the first management cluster, and lets the control
+// socket start the provider under test and further management clusters.
+func (h *host) startManagement(ctx context.Context) error {
+	now := h.providers
+	if h.later {
+		now = h.providers[:1]
+	}
+	plane, running, err := h.startPlane(ctx, "", h.lab.machines.Home(), now, h.report.step)
+	if err != nil {
+		return err
+	}
+	if len(running) > 1 {
+		h.lab.provider.set(running[1])
+	}
+	// What is started later lives as long as the lab, not as long as the request for it.
+	if len(h.providers) > 1 {
+		h.lab.provider.startWith(func(wait context.Context, args []string) (runningProvider, error) {
+			return startLater(ctx, wait, plane, h.providers[1], args)
+		})
+	}
+	h.lab.managements.startWith(func(wait context.Context, name string) error { return h.addPlane(ctx, wait, name) })
 	h.lab.setReady()
 	return nil
 }

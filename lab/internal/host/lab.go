@@ -11,18 +11,19 @@ import (
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/infra"
 	"github.com/drover-project/drover/lab/internal/machine"
-	"github.com/drover-project/drover/lab/internal/management"
 )
 
 // lab is what the control socket controls.
 type lab struct {
 	machines *machine.Manager
+	cloud    *infra.Cloud
 	down     func()
 
-	mu             sync.Mutex
-	status         control.Status
-	infrastructure *infra.Infrastructure
-	provider       *management.Running // the one under test; nil until it has started
+	mu     sync.Mutex
+	status control.Status
+
+	provider    underTest
+	managements managements
 }
 
 var _ control.Lab = (*lab)(nil)
@@ -33,12 +34,6 @@ func (l *lab) setReady() {
 	l.status.Ready = true
 }
 
-func (l *lab) setInfrastructure(i *infra.Infrastructure) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.infrastructure = i
-}
-
 // Status implements control.Lab.
 func (l *lab) Status() control.Status {
 	l.mu.Lock()
@@ -46,22 +41,17 @@ func (l *lab) Status() control.Status {
 	return l.status
 }
 
-func (l *lab) setProvider(r *management.Running) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.provider = r
+// StopProvider implements control.Lab.
+func (l *lab) StopProvider() error { return l.provider.stop() }
+
+// StartProvider implements control.Lab.
+func (l *lab) StartProvider(ctx context.Context, request control.StartRequest) error {
+	return l.provider.start(ctx, request.Args)
 }
 
-// StopProvider implements control.Lab.
-func (l *lab) StopProvider() error {
-	l.mu.Lock()
-	running := l.provider
-	l.mu.Unlock()
-	if running == nil {
-		return errors.New("no provider under test is running")
-	}
-	running.Stop()
-	return nil
+// AddManagement implements control.Lab.
+func (l *lab) AddManagement(ctx context.Context, name string) error {
+	return l.managements.add(ctx, name)
 }
 
 // Down implements control.Lab.
@@ -83,14 +73,8 @@ func (l *lab) Machines() []control.Machine {
 
 // Balancers implements control.Lab.
 func (l *lab) Balancers() []control.Balancer {
-	l.mu.Lock()
-	infrastructure := l.infrastructure
-	l.mu.Unlock()
 	list := []control.Balancer{}
-	if infrastructure == nil {
-		return list
-	}
-	for _, b := range infrastructure.Balancers() {
+	for _, b := range l.cloud.Balancers() {
 		entry := control.Balancer{Cluster: b.Cluster.String(), Address: b.Address.String(), Backends: []control.Backend{}}
 		for _, s := range b.Backends {
 			entry.Backends = append(entry.Backends, control.Backend{

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,9 @@ import (
 	"github.com/drover-project/drover/lab/internal/control"
 	"github.com/drover-project/drover/lab/internal/runfolder"
 )
+
+// providerTimeout bounds the start of a provider; on an idle computer it takes a few seconds.
+const providerTimeout = 4 * time.Minute
 
 // Lab is a running lab, seen from outside. Its methods may be called concurrently.
 type Lab struct {
@@ -171,5 +175,13 @@ func (l *Lab) MachineNames(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// StopProvider ends the processes of the provider under test for good.
+// StopProvider ends the processes of the provider under test.
 func (l *Lab) StopProvider(ctx context.Context) error { return l.control.StopProvider(ctx) }
+
+// StartProvider starts the processes of the provider under test with additional arguments and returns once they are
+// ready and what they admit and convert is passed to them.
+func (l *Lab) StartProvider(ctx context.Context, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
+	defer cancel()
+	return l.control.StartProvider(ctx, control.StartRequest{Args: args})
+}

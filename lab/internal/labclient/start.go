@@ -27,6 +27,8 @@ type Options struct {
 	// Provider is the provider under test: a name (a folder beside the lab's
 	// binaries), the path of a folder, or NoProvider.
 	Provider string
+	// ProviderLater lays the provider under test out, but starts nothing of it until StartProvider is called.
+	ProviderLater bool
 	// Step is called with each step of the start.
 	Step func(name string)
 	// EndWithCaller makes the kernel end the lab when this process ends, however that happens.
@@ -146,7 +148,7 @@ func launch(ctx context.Context, folder runfolder.Folder, providerUnderTest []st
 	}
 	defer func() { _ = log.Close() }()
 	// It ends in order when it is told to, not when ctx ends.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, append([]string{host.Applet, string(folder)}, providerUnderTest...)...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, hostArgs(folder, providerUnderTest, o)...)
 	cmd.Dir = string(folder)
 	cmd.Stderr = log
 	// Out of reach of the terminal's Ctrl-C: the lab is ended in order, by us.
@@ -169,6 +171,14 @@ func launch(ctx context.Context, folder runfolder.Folder, providerUnderTest []st
 	}
 	lab.wait = wait
 	return lab, nil
+}
+
+func hostArgs(folder runfolder.Folder, providerUnderTest []string, o Options) []string {
+	args := append([]string{host.Applet, string(folder)}, providerUnderTest...)
+	if o.ProviderLater && len(providerUnderTest) > 0 {
+		args = append(args, host.ProviderLater)
+	}
+	return args
 }
 
 // connect joins the host's standard input and output with pipes. The input

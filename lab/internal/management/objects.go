@@ -3,9 +3,11 @@ package management
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,18 +31,20 @@ func LabCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return found, nil
 }
 
-// InstallKinds creates all custom resource definitions and admission webhooks,
-// and returns once the API server serves every kind.
-func (p *Plane) InstallKinds(ctx context.Context) error {
-	definitions, err := p.definitions()
+// InstallKinds creates the custom resource definitions of all providers, and
+// returns once the API server serves every kind. Admission and conversion are
+// set up for those providers only whose processes are started now; for the
+// others PassToProvider does it later.
+func (p *Plane) InstallKinds(ctx context.Context, now ...*provider.Provider) error {
+	definitions, err := p.definitions(now)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	c, err := client.NewWithWatch(p.rest, client.Options{Scheme: installScheme()})
+	c, err := p.installClient()
 	if err != nil {
-		return fmt.Errorf("install kinds: %w", err)
+		return err
 	}
 	for _, crd := range definitions.crds {
 		if err := c.Create(ctx, crd); err != nil {
@@ -55,7 +59,7 @@ func (p *Plane) InstallKinds(ctx context.Context) error {
 	return waitEstablished(ctx, c, definitions.crds)
 }
 
-func (p *Plane) definitions() (Definitions, error) {
+func (p *Plane) definitions(now []*provider.Provider) (Definitions, error) {
 	var d Definitions
 	var err error
 	if d.crds, err = LabCRDs(); err != nil {
@@ -67,6 +71,10 @@ func (p *Plane) definitions() (Definitions, error) {
 			return d, err
 		}
 		d.crds = append(d.crds, found...)
+		if !slices.Contains(now, provider) {
+			unconverted(found)
+			continue
+		}
 		webhooks, err := provider.Webhooks(Address, p.authority.pem())
 		if err != nil {
 			return d, err
@@ -74,6 +82,62 @@ func (p *Plane) definitions() (Definitions, error) {
 		d.webhooks = append(d.webhooks, webhooks)
 	}
 	return d, nil
+}
+
+// unconverted takes conversion out: an object is then served as it is stored.
+func unconverted(definitions []*apiextensionsv1.CustomResourceDefinition) {
+	for _, crd := range definitions {
+		crd.Spec.Conversion = nil
+	}
+}
+
+// PassToProvider lets the API server pass to the processes of a provider what
+// they admit and convert. They must answer already.
+func (p *Plane) PassToProvider(ctx context.Context, which *provider.Provider) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	c, err := p.installClient()
+	if err != nil {
+		return err
+	}
+	definitions, err := which.CRDs(Address, p.authority.pem())
+	if err != nil {
+		return err
+	}
+	for _, wanted := range definitions {
+		if err := setConversion(ctx, c, wanted); err != nil {
+			return err
+		}
+	}
+	webhooks, err := which.Webhooks(Address, p.authority.pem())
+	if err != nil {
+		return err
+	}
+	return createWebhooks(ctx, c, webhooks)
+}
+
+func setConversion(ctx context.Context, c client.Client, wanted *apiextensionsv1.CustomResourceDefinition) error {
+	if wanted.Spec.Conversion == nil {
+		return nil
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(wanted), crd); err != nil {
+		return fmt.Errorf("set the conversion of %s: %w", wanted.Name, err)
+	}
+	before := crd.DeepCopy()
+	crd.Spec.Conversion = wanted.Spec.Conversion
+	if err := c.Patch(ctx, crd, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("set the conversion of %s: %w", wanted.Name, err)
+	}
+	return nil
+}
+
+func (p *Plane) installClient() (client.WithWatch, error) {
+	c, err := client.NewWithWatch(p.rest, client.Options{Scheme: installScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("install kinds: %w", err)
+	}
+	return c, nil
 }
 
 func installScheme() *runtime.Scheme {
@@ -84,15 +148,18 @@ func installScheme() *runtime.Scheme {
 	return scheme
 }
 
+// createWebhooks passes over those that are there: a provider that is started again has them.
 func createWebhooks(ctx context.Context, c client.Client, webhooks provider.Webhooks) error {
+	var all []client.Object
 	for _, config := range webhooks.Mutating {
-		if err := c.Create(ctx, config); err != nil {
-			return fmt.Errorf("install webhooks %s: %w", config.Name, err)
-		}
+		all = append(all, config)
 	}
 	for _, config := range webhooks.Validating {
-		if err := c.Create(ctx, config); err != nil {
-			return fmt.Errorf("install webhooks %s: %w", config.Name, err)
+		all = append(all, config)
+	}
+	for _, config := range all {
+		if err := c.Create(ctx, config); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("install webhooks %s: %w", config.GetName(), err)
 		}
 	}
 	return nil

@@ -22,15 +22,16 @@ func (r *Running) Stop() {
 }
 
 // StartProvider starts the processes of a provider and returns once all are
-// ready. They run until Stop is called or ctx ends.
-func (p *Plane) StartProvider(ctx context.Context, which *provider.Provider) (*Running, error) {
+// ready. They run until Stop is called or ctx ends. args come after the
+// arguments that each process has anyway.
+func (p *Plane) StartProvider(ctx context.Context, which *provider.Provider, args ...string) (*Running, error) {
 	readyCtx, cancelReady := context.WithTimeout(ctx, stepTimeout)
 	defer cancelReady()
 	runCtx, cancel := context.WithCancel(ctx)
 	running := &Running{cancel: cancel}
 	started := make([]*program, len(which.Processes))
 	for i, process := range which.Processes {
-		program, err := p.program(which, process)
+		program, err := p.program(which, process, args)
 		if err != nil {
 			running.Stop()
 			return nil, err
@@ -50,7 +51,7 @@ func (p *Plane) StartProvider(ctx context.Context, which *provider.Provider) (*R
 	return running, nil
 }
 
-func (p *Plane) program(which *provider.Provider, process provider.Process) (*program, error) {
+func (p *Plane) program(which *provider.Provider, process provider.Process, args []string) (*program, error) {
 	certs := filepath.Join(p.dir("providers"), process.Name)
 	serving, err := p.servingPair(process.Name)
 	if err != nil {
@@ -69,5 +70,5 @@ func (p *Plane) program(which *provider.Provider, process provider.Process) (*pr
 	if err != nil {
 		return nil, err
 	}
-	return newProgram(process.Name, p.config.Folder.Log(process.Name), env, argv...), nil
+	return newProgram(process.Name, p.config.Folder.Log(process.Name), env, append(argv, args...)...), nil
 }

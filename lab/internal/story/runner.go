@@ -55,7 +55,7 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 	}
 	r := &Run{Log: &timeline.Log{}, start: time.Now(), out: o.Out}
 	r.Page.Subtitle = s.Purpose
-	err = r.inLab(ctx, dir, o.Start, s.play)
+	err = r.inLab(ctx, dir, o.Start, s)
 	ok := r.report(err, s, o)
 	if ok || ctx.Err() != nil {
 		// An interrupted run has nothing to show; it leaves nothing behind.
@@ -67,9 +67,9 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 }
 
 // inLab starts a laboratory, plays, and ends the laboratory whatever happened.
-func (r *Run) inLab(ctx context.Context, dir string, start StartFunc, play func(context.Context, *Run) error) (err error) {
+func (r *Run) inLab(ctx context.Context, dir string, start StartFunc, s Story) (err error) {
 	r.Step("starting a laboratory in %s", dir)
-	r.Lab, err = start(ctx, dir, r.say)
+	r.Lab, err = start(ctx, dir, s.setup, r.say)
 	if err != nil {
 		return fmt.Errorf("start laboratory: %w", err)
 	}
@@ -87,7 +87,7 @@ func (r *Run) inLab(ctx context.Context, dir string, start StartFunc, play func(
 	}
 	playCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	return play(playCtx, r)
+	return s.play(playCtx, r)
 }
 
 // report prints the outcome and writes the page, and tells whether everything was as promised.

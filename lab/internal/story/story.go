@@ -18,7 +18,16 @@ type Story struct {
 	// Alone is true for a story whose figures are promises: nothing else may
 	// run beside it. The others mostly wait, and may run together.
 	Alone bool
+	// setup is what its laboratory starts with; the zero value is the usual one.
+	setup Setup
 	play  func(ctx context.Context, r *Run) error
+}
+
+// Setup is what a laboratory starts with.
+type Setup struct {
+	// ProviderLater leaves the processes of the provider under test, its admission and its conversion out, until
+	// StartProvider is called. Its kinds are there.
+	ProviderLater bool
 }
 
 // All returns the stories in the order in which they are run.
@@ -54,8 +63,11 @@ type Lab interface {
 	Exec(ctx context.Context, machine string, argv ...string) (output string, exitCode int, err error)
 	// MachineNames lists the machines that exist.
 	MachineNames(ctx context.Context) ([]string, error)
-	// StopProvider ends the processes of the provider under test for good.
+	// StopProvider ends the processes of the provider under test.
 	StopProvider(ctx context.Context) error
+	// StartProvider starts them with additional arguments and returns once they are ready and what they admit and
+	// convert is passed to them. It is for a laboratory whose Setup has ProviderLater, and after StopProvider.
+	StartProvider(ctx context.Context, args ...string) error
 	// PID is the root of the laboratory's process tree.
 	PID() int
 	// Down ends everything.
@@ -63,4 +75,4 @@ type Lab interface {
 }
 
 // StartFunc starts a laboratory in a run folder and reports progress through say.
-type StartFunc func(ctx context.Context, dir string, say func(string)) (Lab, error)
+type StartFunc func(ctx context.Context, dir string, setup Setup, say func(string)) (Lab, error)

@@ -38,6 +38,7 @@ func (fakeLab) DialContext(context.Context, string, string) (net.Conn, error) {
 }
 func (fakeLab) Exec(context.Context, string, ...string) (string, int, error) { return "", 0, nil }
 func (fakeLab) StopProvider(context.Context) error                           { return nil }
+func (fakeLab) StartProvider(context.Context, ...string) error               { return nil }
 func (fakeLab) MachineNames(context.Context) ([]string, error)               { return nil, nil }
 func (fakeLab) PID() int                                                     { return 1 }
 func (l fakeLab) Down(ctx context.Context) error {
@@ -52,7 +53,7 @@ func playFake(t *testing.T, ctx context.Context, play func(context.Context, *Run
 	var out bytes.Buffer
 	err = Play(ctx, []Story{{Name: "fake", Purpose: "A test.", play: play}}, Options{
 		Out: &out,
-		Start: func(_ context.Context, d string, say func(string)) (Lab, error) {
+		Start: func(_ context.Context, d string, _ Setup, say func(string)) (Lab, error) {
 			dir = d
 			say("started")
 			return fakeLab{ended: &ended}, os.WriteFile(filepath.Join(d, "state"), nil, 0o644)
@@ -173,7 +174,7 @@ func TestCommandRefusesNonsense(t *testing.T) {
 		"one page for six": {"run", "--all", "--html", "x.html"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Command(func(context.Context, string, func(string)) (Lab, error) {
+			c := Command(func(context.Context, string, Setup, func(string)) (Lab, error) {
 				t.Error("a laboratory was started")
 				return nil, errors.New("no")
 			})
