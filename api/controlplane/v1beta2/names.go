@@ -20,6 +20,11 @@ const (
 	// FirstServerByDrover is the value of FirstServerByAnnotation.
 	FirstServerByDrover = "drover"
 
+	// InitializedAnnotation, with the value "true", records that the first server of the cluster has come up. The status
+	// says the same, but does not survive a move to another management cluster; without this record a running cluster
+	// whose API server does not answer at once would look like one that never came up.
+	InitializedAnnotation = "rke2.controlplane.cluster.x-k8s.io/initialized"
+
 	// LegacyAnnotation marks a cluster from the time before its etcd certificate authorities were made by the
 	// provider. Its etcd members cannot be reached or managed.
 	LegacyAnnotation = "controlplane.cluster.x-k8s.io/legacy"
@@ -38,6 +43,17 @@ const (
 	// ServerConfigurationAnnotation holds the serverConfig the Machine was made with, as JSON. A Machine whose
 	// annotation differs from the spec is out of date; one without it counts as up to date.
 	ServerConfigurationAnnotation = "controlplane.cluster.x-k8s.io/rke2-server-configuration"
+
+	// RegistrationAnnotation holds how nodes joined when the Machine was made: a RegistrationMethod and, for the method
+	// address, "=" and the address. A Machine whose annotation differs from the spec is out of date. One without it was
+	// taken over; it gets the annotation as the spec is when it is first seen.
+	RegistrationAnnotation = "rke2.controlplane.cluster.x-k8s.io/registration"
+
+	// MadeByAnnotation names, with the value MadeByDrover, who made the Machine. A Machine without it was taken over:
+	// settings that other providers accept and ignore are not in effect on its node.
+	MadeByAnnotation = "rke2.controlplane.cluster.x-k8s.io/made-by"
+	// MadeByDrover is the value of MadeByAnnotation.
+	MadeByDrover = "drover"
 
 	// RemediationForAnnotation holds, on a replacement, the LastRemediationStatus it was made for, as JSON.
 	RemediationForAnnotation = "controlplane.cluster.x-k8s.io/remediation-for"

@@ -94,7 +94,11 @@ func TestOutdated(t *testing.T) {
 		},
 		"unreadable record": {
 			machine: func(m *clusterv1.Machine) { m.Annotations[controlplanev1.ServerConfigurationAnnotation] = "{" },
-			want:    []string{"server configuration on record is not readable"},
+		},
+		"fields on record that nobody knows": {
+			machine: func(m *clusterv1.Machine) {
+				m.Annotations[controlplanev1.ServerConfigurationAnnotation] = `{"tlsSan":["example.org"],"formerField":{"a":1}}`
+			},
 		},
 		"files and commands": {
 			cp: func(cp *controlplanev1.RKE2ControlPlane) {
@@ -126,6 +130,62 @@ func TestOutdated(t *testing.T) {
 			cp:     func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.Files[0].Content = "new" },
 			config: func(c *bootstrapv1.RKE2Config) { c.Annotations[bootstrapv1.TurtlesSystemAgentAnnotation] = "" },
 			want:   []string{"RKE2 configuration changed: files"},
+		},
+		"user data indented anew and without the keys that have no effect": {
+			cp: func(cp *controlplanev1.RKE2ControlPlane) {
+				cp.Spec.AgentConfig.AdditionalUserData.Data = map[string]string{"users": "- name: a\n  groups: [b]\n", "runcmd": "- true"}
+			},
+			config: func(c *bootstrapv1.RKE2Config) {
+				c.Spec.AgentConfig.AdditionalUserData.Data = map[string]string{"users": "\n  - name: a\n    groups:\n    - b"}
+			},
+		},
+		"other user data": {
+			cp: func(cp *controlplanev1.RKE2ControlPlane) {
+				cp.Spec.AgentConfig.AdditionalUserData.Data = map[string]string{"users": "- name: a"}
+			},
+			config: func(c *bootstrapv1.RKE2Config) {
+				c.Spec.AgentConfig.AdditionalUserData.Data = map[string]string{"users": "- name: b"}
+			},
+			want: []string{"RKE2 configuration changed: agentConfig"},
+		},
+		"empty parts inside of a list": {
+			config: func(c *bootstrapv1.RKE2Config) { c.Spec.Files[0].ContentFrom = &bootstrapv1.FileSource{} },
+		},
+		"name of the node": {
+			cp:   func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.AgentConfig.NodeName = "{{ ds.meta_data.name }}" },
+			want: []string{"RKE2 configuration changed: agentConfig"},
+		},
+		"name that another provider never gave": {
+			cp:      func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.AgentConfig.NodeName = "" },
+			machine: func(m *clusterv1.Machine) { delete(m.Annotations, controlplanev1.MadeByAnnotation) },
+			config:  func(c *bootstrapv1.RKE2Config) { c.Spec.AgentConfig.NodeName = "cp" },
+		},
+		"registration method": {
+			cp: func(cp *controlplanev1.RKE2ControlPlane) {
+				cp.Spec.RegistrationMethod, cp.Spec.RegistrationAddress = controlplanev1.RegistrationAddress, "register.example.org"
+			},
+			want: []string{"registration through control-plane-endpoint, wanted address register.example.org"},
+		},
+		"registration address": {
+			cp: func(cp *controlplanev1.RKE2ControlPlane) {
+				cp.Spec.RegistrationMethod, cp.Spec.RegistrationAddress = controlplanev1.RegistrationAddress, "new.example.org"
+			},
+			machine: func(m *clusterv1.Machine) {
+				m.Annotations[controlplanev1.RegistrationAnnotation] = "address=old.example.org"
+			},
+			want: []string{"registration through address old.example.org, wanted address new.example.org"},
+		},
+		"registration address without its method": {
+			cp: func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.RegistrationAddress = "register.example.org" },
+		},
+		"registration method written out": {
+			cp: func(cp *controlplanev1.RKE2ControlPlane) {
+				cp.Spec.RegistrationMethod = controlplanev1.RegistrationControlPlaneEndpoint
+			},
+		},
+		"registration of a Machine taken over": {
+			cp:      func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.RegistrationMethod = controlplanev1.RegistrationInternalFirst },
+			machine: func(m *clusterv1.Machine) { delete(m.Annotations, controlplanev1.RegistrationAnnotation) },
 		},
 		"template": {
 			cp:   func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.MachineTemplate.Spec.InfrastructureRef.Name = "big" },

@@ -52,6 +52,8 @@ func Machine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Cluster, na
 	}
 	annotations := Annotations(cp)
 	annotations[controlplanev1.ServerConfigurationAnnotation] = config
+	annotations[controlplanev1.RegistrationAnnotation] = RegistrationOf(cp).String()
+	annotations[controlplanev1.MadeByAnnotation] = controlplanev1.MadeByDrover
 	for key, value := range Hooks() {
 		annotations[key] = value
 	}

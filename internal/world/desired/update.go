@@ -1,6 +1,8 @@
 package desired
 
 import (
+	"maps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -15,12 +17,7 @@ import (
 // those only the time limits change (Deletion).
 func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Cluster, m *clusterv1.Machine) *clusterv1.Machine {
 	annotations := Annotations(cp)
-	if recorded, ok := m.Annotations[controlplanev1.ServerConfigurationAnnotation]; ok {
-		annotations[controlplanev1.ServerConfigurationAnnotation] = recorded
-	}
-	if recorded, ok := m.Annotations[controlplanev1.RemediationForAnnotation]; ok {
-		annotations[controlplanev1.RemediationForAnnotation] = recorded
-	}
+	maps.Copy(annotations, records(cp, m))
 	for key, value := range Hooks() {
 		annotations[key] = value
 	}
@@ -43,4 +40,26 @@ func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Clus
 			Deletion:          Deletion(cp),
 		},
 	}
+}
+
+// records are what is on record about how the Machine was made. What is missing
+// for a Machine that was taken over is recorded as the control plane asks for
+// it now: it counts as equal until then, and a later change must be seen.
+func records(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine) map[string]string {
+	out := map[string]string{}
+	for _, key := range []string{
+		controlplanev1.ServerConfigurationAnnotation, controlplanev1.RegistrationAnnotation,
+		controlplanev1.MadeByAnnotation, controlplanev1.RemediationForAnnotation,
+	} {
+		if recorded, ok := m.Annotations[key]; ok {
+			out[key] = recorded
+		}
+	}
+	if _, known := recordedServerConfig(m); !known {
+		out[controlplanev1.ServerConfigurationAnnotation] = string(mustJSON(cp.Spec.ServerConfig))
+	}
+	if _, known := RecordedRegistration(m); !known {
+		out[controlplanev1.RegistrationAnnotation] = RegistrationOf(cp).String()
+	}
+	return out
 }
