@@ -5,6 +5,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,14 +24,8 @@ import (
 	"github.com/drover-project/drover/lab/internal/runfolder"
 )
 
-// Applet is the hidden command that is this process. Its arguments are the run
-// folder and, optionally, the folder of the provider under test, which may be
-// followed by ProviderLater.
+// Applet is the hidden command that is this process. Its arguments are made by Arguments.
 const Applet = "host"
-
-// ProviderLater says that the processes of the provider under test are not
-// started until the control socket asks for it.
-const ProviderLater = "provider-later"
 
 // CoreProvider is the folder of Cluster API's core, below the folder of the
 // lab's binaries.
@@ -39,7 +34,8 @@ const CoreProvider = "providers/cluster-api"
 // Main runs a lab until it is told to end. It reports on standard output and
 // logs to standard error.
 func Main(args []string) int {
-	if len(args) < 1 || len(args) > 3 || (len(args) == 3 && args[2] != ProviderLater) {
+	var what Arguments
+	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &what) != nil {
 		fmt.Fprintln(os.Stderr, "host is started by the lab itself")
 		return 2
 	}
@@ -48,14 +44,10 @@ func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	h := &host{
-		folder: runfolder.Folder(args[0]),
-		report: &reporter{out: os.Stdout},
-		log:    newLogger(os.Stderr),
+		Arguments: what,
+		report:    &reporter{out: os.Stdout},
+		log:       newLogger(os.Stderr),
 	}
-	if len(args) > 1 {
-		h.providerDir = args[1]
-	}
-	h.later = len(args) == 3
 	if err := h.run(ctx, os.Stdin); err != nil {
 		h.log.Error(err, "the lab ends")
 		h.report.send(Progress{Failure: err.Error()})
@@ -65,10 +57,8 @@ func Main(args []string) int {
 }
 
 type host struct {
-	folder      runfolder.Folder
-	providerDir string
-	// later leaves the provider under test to the control socket.
-	later  bool
+	Arguments
+
 	report *reporter
 	log    logr.Logger
 	// bin is the folder of the lab's binaries.
@@ -82,9 +72,9 @@ type host struct {
 
 // run returns nil when the lab was told to end.
 func (h *host) run(ctx context.Context, stdin io.Reader) error {
-	lock, err := h.folder.LockHost()
+	lock, err := h.Folder.LockHost()
 	if errors.Is(err, runfolder.ErrLocked) {
-		return fmt.Errorf("a lab is already running in %s", h.folder)
+		return fmt.Errorf("a lab is already running in %s", h.Folder)
 	}
 	if err != nil {
 		return err
@@ -117,11 +107,13 @@ func (h *host) start(ctx context.Context, down func()) error {
 		return fmt.Errorf("find own program file: %w", err)
 	}
 	h.bin = filepath.Dir(self)
-	if err := h.loadProviders(); err != nil {
-		return err
+	if h.Nodes == 0 {
+		if err := h.loadProviders(); err != nil {
+			return err
+		}
 	}
 	h.report.step("network")
-	machines, err := machine.NewManager(string(h.folder))
+	machines, err := machine.NewManager(string(h.Folder))
 	if err != nil {
 		return err
 	}
@@ -132,18 +124,21 @@ func (h *host) start(ctx context.Context, down func()) error {
 	if len(h.providers) > 1 {
 		h.lab.status.Provider = h.providers[1].Name
 	}
-	listener, err := control.Listen(ctx, h.folder.ControlSocket())
+	listener, err := control.Listen(ctx, h.Folder.ControlSocket())
 	if err != nil {
 		return err
 	}
 	go h.serveControl(ctx, listener)
+	if h.Nodes > 0 {
+		return h.startBare(ctx)
+	}
 	return h.startManagement(ctx)
 }
 
 func (h *host) loadProviders() error {
 	dirs := []string{filepath.Join(h.bin, CoreProvider)}
-	if h.providerDir != "" {
-		dirs = append(dirs, h.providerDir)
+	if h.ProviderDir != "" {
+		dirs = append(dirs, h.ProviderDir)
 	}
 	for _, dir := range dirs {
 		p, err := provider.Load(dir)
@@ -159,7 +154,7 @@ func (h *host) loadProviders() error {
 // socket start the provider under test and further management clusters.
 func (h *host) startManagement(ctx context.Context) error {
 	now := h.providers
-	if h.later {
+	if h.ProviderLater {
 		now = h.providers[:1]
 	}
 	plane, running, err := h.startPlane(ctx, "", h.lab.machines.Home(), now, h.report.step)

@@ -18,7 +18,7 @@ import (
 // own, and the providers now on it. step is told what is being done.
 func (h *host) startPlane(ctx context.Context, name string, site *machine.Site, now []*provider.Provider, step func(string)) (*management.Plane, []*management.Running, error) {
 	step("management cluster (etcd, kube-apiserver)")
-	plane, err := management.Start(ctx, management.Config{Folder: h.folder, Name: name, Site: site, Bin: h.bin, Providers: h.providers})
+	plane, err := management.Start(ctx, management.Config{Folder: h.Folder, Name: name, Site: site, Bin: h.bin, Providers: h.providers})
 	if err != nil {
 		return nil, nil, err
 	}

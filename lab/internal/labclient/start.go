@@ -29,6 +29,9 @@ type Options struct {
 	Provider string
 	// ProviderLater lays the provider under test out, but starts nothing of it until StartProvider is called.
 	ProviderLater bool
+	// Nodes is how many nodes the management cluster has. With any, nothing of
+	// Cluster API is installed on it, and Provider must be NoProvider.
+	Nodes int
 	// Step is called with each step of the start.
 	Step func(name string)
 	// EndWithCaller makes the kernel end the lab when this process ends, however that happens.
@@ -94,6 +97,9 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err := checkBinaries(); err != nil {
 		return nil, err
 	}
+	if o.Nodes > 0 && o.Provider != NoProvider {
+		return nil, fmt.Errorf("a lab with nodes has no provider: name the provider %s", NoProvider)
+	}
 	dirs, err := ProviderDirs(o.Provider)
 	if err != nil {
 		return nil, err
@@ -147,8 +153,12 @@ func launch(ctx context.Context, folder runfolder.Folder, providerUnderTest []st
 		return nil, fmt.Errorf("make log: %w", err)
 	}
 	defer func() { _ = log.Close() }()
+	args, err := hostArguments(folder, providerUnderTest, o).CommandLine()
+	if err != nil {
+		return nil, err
+	}
 	// It ends in order when it is told to, not when ctx ends.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, hostArgs(folder, providerUnderTest, o)...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, args...)
 	cmd.Dir = string(folder)
 	cmd.Stderr = log
 	// Out of reach of the terminal's Ctrl-C: the lab is ended in order, by us.
@@ -173,12 +183,11 @@ func launch(ctx context.Context, folder runfolder.Folder, providerUnderTest []st
 	return lab, nil
 }
 
-func hostArgs(folder runfolder.Folder, providerUnderTest []string, o Options) []string {
-	args := append([]string{host.Applet, string(folder)}, providerUnderTest...)
-	if o.ProviderLater && len(providerUnderTest) > 0 {
-		args = append(args, host.ProviderLater)
+func hostArguments(folder runfolder.Folder, providerUnderTest []string, o Options) host.Arguments {
+	return host.Arguments{
+		Folder: folder, ProviderDir: strings.Join(providerUnderTest, ""),
+		ProviderLater: o.ProviderLater && len(providerUnderTest) > 0, Nodes: o.Nodes,
 	}
-	return args
 }
 
 // connect joins the host's standard input and output with pipes. The input

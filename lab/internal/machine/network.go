@@ -134,11 +134,20 @@ func (m *Manager) AddServiceAddress() (netip.Addr, error) {
 	if lastService.Less(ip) {
 		return netip.Addr{}, errors.New("all service addresses of this lab are used up")
 	}
-	if err := netlink.AddrAdd(n.bridge, address(ip, ip.BitLen())); err != nil {
-		return netip.Addr{}, fmt.Errorf("add address %s: %w", ip, err)
+	if err := m.AddAddress(ip); err != nil {
+		return netip.Addr{}, err
 	}
 	n.nextService = ip.Next()
 	return ip, nil
+}
+
+// AddAddress gives the bridge one more address, which machines reach through
+// their gateway when it lies outside of the lab's own network.
+func (m *Manager) AddAddress(ip netip.Addr) error {
+	if err := netlink.AddrAdd(m.network.bridge, address(ip, ip.BitLen())); err != nil {
+		return fmt.Errorf("add address %s: %w", ip, err)
+	}
+	return nil
 }
 
 // RemoveServiceAddress takes an address of AddServiceAddress away again.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -66,7 +67,7 @@ func (p *Plane) definitions(now []*provider.Provider) (Definitions, error) {
 		return d, err
 	}
 	for _, provider := range p.config.Providers {
-		found, err := provider.CRDs(Address, p.authority.pem())
+		found, err := provider.CRDs(p.address(), p.authority.pem())
 		if err != nil {
 			return d, err
 		}
@@ -75,7 +76,7 @@ func (p *Plane) definitions(now []*provider.Provider) (Definitions, error) {
 			unconverted(found)
 			continue
 		}
-		webhooks, err := provider.Webhooks(Address, p.authority.pem())
+		webhooks, err := provider.Webhooks(p.address(), p.authority.pem())
 		if err != nil {
 			return d, err
 		}
@@ -100,7 +101,7 @@ func (p *Plane) PassToProvider(ctx context.Context, which *provider.Provider) er
 	if err != nil {
 		return err
 	}
-	definitions, err := which.CRDs(Address, p.authority.pem())
+	definitions, err := which.CRDs(p.address(), p.authority.pem())
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (p *Plane) PassToProvider(ctx context.Context, which *provider.Provider) er
 			return err
 		}
 	}
-	webhooks, err := which.Webhooks(Address, p.authority.pem())
+	webhooks, err := which.Webhooks(p.address(), p.authority.pem())
 	if err != nil {
 		return err
 	}
@@ -145,6 +146,7 @@ func installScheme() *runtime.Scheme {
 	// These fail only for types that are not Kubernetes objects.
 	_ = apiextensionsv1.AddToScheme(scheme)
 	_ = admissionv1.AddToScheme(scheme)
+	_ = corev1.AddToScheme(scheme)
 	return scheme
 }
 

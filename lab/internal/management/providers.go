@@ -43,7 +43,11 @@ func (p *Plane) StartProvider(ctx context.Context, which *provider.Provider, arg
 		if process.ReadyURL == "" {
 			continue
 		}
-		if err := started[i].waitReady(readyCtx, httpOK(process.ReadyURL)); err != nil {
+		readyURL, err := which.ReadyURL(process, p.variables(process))
+		if err == nil {
+			err = started[i].waitReady(readyCtx, httpOK(readyURL))
+		}
+		if err != nil {
 			running.Stop()
 			return nil, fmt.Errorf("provider %s: %w", which.Name, err)
 		}
@@ -52,23 +56,27 @@ func (p *Plane) StartProvider(ctx context.Context, which *provider.Provider, arg
 }
 
 func (p *Plane) program(which *provider.Provider, process provider.Process, args []string) (*program, error) {
-	certs := filepath.Join(p.dir("providers"), process.Name)
+	variables := p.variables(process)
 	serving, err := p.servingPair(process.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := serving.write(certs); err != nil {
+	if err := serving.write(variables.CertDir); err != nil {
 		return nil, err
 	}
-	argv, env, err := which.Command(process, provider.Variables{
-		Kubeconfig: p.config.Folder.Kubeconfig(),
-		RunDir:     string(p.config.Folder),
-		CertDir:    certs,
-		Bin:        p.config.Bin,
-		Address:    Address,
-	})
+	argv, env, err := which.Command(process, variables)
 	if err != nil {
 		return nil, err
 	}
-	return newProgram(process.Name, p.config.Folder.Log(process.Name), env, append(argv, args...)...), nil
+	return p.newProgram(process.Name, env, append(argv, args...)...), nil
+}
+
+func (p *Plane) variables(process provider.Process) provider.Variables {
+	return provider.Variables{
+		Kubeconfig: p.place.Kubeconfig(),
+		RunDir:     string(p.config.Folder),
+		CertDir:    filepath.Join(p.dir("providers"), process.Name),
+		Bin:        p.config.Bin,
+		Address:    p.address(),
+	}
 }
