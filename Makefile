@@ -74,9 +74,11 @@ verify: generate lint unit ## What must pass before a change is handed in: gener
 	@scripts/clean-tree.sh
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Generate deep copies and CRDs from the API types
+generate: $(BIN)/controller-gen ## Generate deep copies, CRDs and webhook configurations from the Go code
 	cd api && $(BIN)/controller-gen object crd:crdVersions=v1 paths=./bootstrap/... paths=./controlplane/... output:crd:artifacts:config=../config/crd/bases
 	cd lab/api && $(BIN)/controller-gen object crd:crdVersions=v1 paths=./v1beta2/... output:crd:artifacts:config=crds
+	$(BIN)/controller-gen webhook paths=./internal/admission/bootstrap/... output:webhook:artifacts:config=config/webhook/bootstrap
+	$(BIN)/controller-gen webhook paths=./internal/admission/controlplane/... output:webhook:artifacts:config=config/webhook/control-plane
 
 $(BIN)/controller-gen: tools/go.mod tools/go.sum
 	@$(PROGRESS) "building bin/controller-gen" go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
@@ -99,6 +101,31 @@ unit: prerequisites envtest ## Run the tests that need no laboratory
 .PHONY: stories
 stories: build ## Run every story of the laboratory (real etcd, API server and kubelet)
 	go -C lab test -count=1 -v -parallel 2 -timeout 60m ./stories
+
+##@ Releasing
+
+# Versions of Drover begin with 1.0: clusterctl compares them with those of the provider it replaces (metadata.yaml).
+VERSION ?= v1.0.0
+DIST ?= $(CURDIR)/dist
+IMAGE := ghcr.io/drover-project/drover
+# The time that everything in the image has: that of the last commit.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+
+.PHONY: release
+release: manifests image ## Make everything of a release: manifests, templates and the container image (VERSION, DIST)
+	@echo "$(VERSION) in $(DIST):" && cd $(DIST) && find release image -maxdepth 1 -mindepth 1 | sort
+
+.PHONY: manifests
+manifests: $(BIN)/kustomize ## Make what clusterctl reads: components of both providers, metadata and cluster templates
+	@$(PROGRESS) "laying out the manifests of $(VERSION)" scripts/release.sh $(VERSION) $(DIST)
+
+.PHONY: image
+image: ## Make the container image for amd64 and arm64, as an OCI layout
+	@$(PROGRESS) "building the image $(IMAGE):$(VERSION) (some minutes the first time)" \
+		go -C tools run ./image --source $(CURDIR) --out $(DIST)/image --name $(IMAGE):$(VERSION) --epoch $(SOURCE_DATE_EPOCH)
+
+$(BIN)/kustomize: tools/go.mod tools/go.sum
+	@$(PROGRESS) "building bin/kustomize" go -C tools build -o $@ sigs.k8s.io/kustomize/kustomize/v5
 
 ##@ Other
 

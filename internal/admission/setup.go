@@ -1,9 +1,15 @@
 // Package admission defaults and validates the kinds when they are created and
-// changed.
+// changed. The rules are functions on values; here they are put behind the
+// paths of webhooks.
 package admission
 
 import (
+	"fmt"
+
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/drover-project/drover/internal/admission/bootstrap"
+	"github.com/drover-project/drover/internal/admission/controlplane"
 )
 
 // Options chooses the kinds and what is allowed.
@@ -15,6 +21,16 @@ type Options struct {
 }
 
 // SetupWithManager serves the admission webhooks at the manager's webhook server.
-func SetupWithManager(_ ctrl.Manager, _ Options) error {
+func SetupWithManager(mgr ctrl.Manager, o Options) error {
+	if o.Bootstrap {
+		if err := bootstrap.SetupWithManager(mgr, o.CrossNamespaceReferences); err != nil {
+			return fmt.Errorf("bootstrap provider: %w", err)
+		}
+	}
+	if o.ControlPlane {
+		if err := controlplane.SetupWithManager(mgr, o.CrossNamespaceReferences); err != nil {
+			return fmt.Errorf("control-plane provider: %w", err)
+		}
+	}
 	return nil
 }

@@ -128,7 +128,10 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 		return nil, err
 	}
 	if o.Bootstrap {
-		r := &bootstrap.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), WatchFilter: o.WatchFilter}
+		r := &bootstrap.Reconciler{
+			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), WatchFilter: o.WatchFilter,
+			CrossNamespaceReferences: o.Webhooks.CrossNamespaceReferences,
+		}
 		if err := r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.Concurrency}); err != nil {
 			return nil, err
 		}

@@ -46,7 +46,6 @@ func TestControlPlaneAccepted(t *testing.T) {
 		"minimal":             func(*controlplanev1.RKE2ControlPlaneSpec) {},
 		"release candidate":   func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Version = "v1.36.0-rc2+rke2r1" },
 		"long numbers":        func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Version = "v1.136.100+rke2r12" },
-		"empty version":       func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Version = "" },
 		"even replicas":       func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Replicas = ptr.To[int32](2) },
 		"maxSurge 1":          func(s *controlplanev1.RKE2ControlPlaneSpec) { s.RolloutStrategy = surge(intstr.FromInt32(1)) },
 		"strategy, no fields": func(s *controlplanev1.RKE2ControlPlaneSpec) { s.RolloutStrategy = &controlplanev1.RolloutStrategy{} },
@@ -73,6 +72,19 @@ func TestControlPlaneRefused(t *testing.T) {
 		change func(*controlplanev1.RKE2ControlPlaneSpec)
 		want   string
 	}{
+		"no version": {
+			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Version = "" },
+			"spec.version: Required value: version is required: set it to the RKE2 release of the servers"},
+		"registration by an address without one": {
+			func(s *controlplanev1.RKE2ControlPlaneSpec) {
+				s.RegistrationMethod = controlplanev1.RegistrationAddress
+			},
+			"spec.registrationAddress: Required value: registrationAddress is required with registrationMethod address"},
+		"unknown kind of rollout": {
+			func(s *controlplanev1.RKE2ControlPlaneSpec) {
+				s.RolloutStrategy = &controlplanev1.RolloutStrategy{Type: "OnDelete"}
+			},
+			"spec.rolloutStrategy.type: Invalid value: \"OnDelete\": rolloutStrategy.type must be RollingUpdate"},
 		"no replicas": {
 			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Replicas = ptr.To[int32](0) },
 			"spec.replicas: Invalid value: 0: replicas must be at least 1"},
@@ -131,20 +143,24 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-func TestRegistrationMethodStays(t *testing.T) {
+func TestRegistrationMethodMayChange(t *testing.T) {
 	ctx := t.Context()
 	object := controlPlane()
 	create(ctx, t, object)
 
-	object.Spec.RegistrationMethod = controlplanev1.RegistrationInternalFirst
-	if err := kube.Update(ctx, object); err != nil {
-		t.Fatalf("setting it the first time: %v", err)
+	for _, method := range []controlplanev1.RegistrationMethod{
+		controlplanev1.RegistrationInternalFirst, controlplanev1.RegistrationControlPlaneEndpoint, "",
+	} {
+		object.Spec.RegistrationMethod = method
+		if err := kube.Update(ctx, object); err != nil {
+			t.Fatalf("method %q: %v", method, err)
+		}
 	}
-	want := "registrationMethod cannot be changed once it is set"
-	for _, method := range []controlplanev1.RegistrationMethod{controlplanev1.RegistrationAddress, ""} {
-		changed := object.DeepCopy()
-		changed.Spec.RegistrationMethod = method
-		refused(t, kube.Update(ctx, changed), want)
+	object.Spec.RegistrationMethod = controlplanev1.RegistrationAddress
+	refused(t, kube.Update(ctx, object.DeepCopy()), "registrationAddress is required with registrationMethod address")
+	object.Spec.RegistrationAddress = "10.0.0.1"
+	if err := kube.Update(ctx, object); err != nil {
+		t.Fatal(err)
 	}
 }
 

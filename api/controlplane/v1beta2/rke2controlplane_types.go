@@ -10,10 +10,13 @@ import (
 // RKE2ControlPlaneSpec is the wanted control plane: how many servers, of which version, and how they are set up.
 // The fields of RKE2ConfigSpec are inlined and are what every server's RKE2Config gets.
 //
+// Rules about several fields let pass what a stored object had wrong already: its owner may change the rest.
+//
 // +kubebuilder:validation:XValidation:rule="has(self.machineTemplate) && has(self.machineTemplate.spec) && has(self.machineTemplate.spec.infrastructureRef)",message="machineTemplate.spec.infrastructureRef is required: name the infrastructure machine template (apiGroup, kind, name) the servers are made from"
-// +kubebuilder:validation:XValidation:rule="!has(self.rolloutStrategy) || !has(self.rolloutStrategy.rollingUpdate) || !has(self.rolloutStrategy.rollingUpdate.maxSurge) || type(self.rolloutStrategy.rollingUpdate.maxSurge) != int || self.rolloutStrategy.rollingUpdate.maxSurge != 0 || (has(self.replicas) && self.replicas >= 3)",message="maxSurge 0 needs replicas of at least 3: a server is removed before its replacement exists, and fewer would lose etcd's quorum; set maxSurge to 1 or raise replicas",fieldPath=".rolloutStrategy.rollingUpdate.maxSurge"
+// +kubebuilder:validation:XValidation:rule="self.?version.orValue('') != '' || (oldSelf.hasValue() && oldSelf.?version.orValue('') == '')",message="version is required: set it to the RKE2 release of the servers, for example v1.36.3+rke2r1",fieldPath=".version",reason=FieldValueRequired,optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="self.?registrationMethod.orValue('') != 'address' || self.?registrationAddress.orValue('') != '' || (oldSelf.?registrationMethod.orValue('') == 'address' && oldSelf.?registrationAddress.orValue('') == '')",message="registrationAddress is required with registrationMethod address: set it to the host name or address nodes join through",fieldPath=".registrationAddress",reason=FieldValueRequired,optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="self.?rolloutStrategy.?rollingUpdate.?maxSurge.orValue(1) != 0 || self.?replicas.orValue(1) >= 3 || (oldSelf.?rolloutStrategy.?rollingUpdate.?maxSurge.orValue(1) == 0 && oldSelf.?replicas.orValue(1) < 3)",message="maxSurge 0 needs replicas of at least 3: a server is removed before its replacement exists, and fewer would lose etcd's quorum; set maxSurge to 1 or raise replicas",fieldPath=".rolloutStrategy.rollingUpdate.maxSurge",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="!has(self.serverConfig) || !has(self.serverConfig.cniMultusEnable) || !self.serverConfig.cniMultusEnable || (has(self.serverConfig.cni) && size(self.serverConfig.cni) > 0)",message="cniMultusEnable needs cni: Multus only adds networks to another CNI; set serverConfig.cni to the CNI it should use",fieldPath=".serverConfig.cni"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.registrationMethod) || size(oldSelf.registrationMethod) == 0 || (has(self.registrationMethod) && self.registrationMethod == oldSelf.registrationMethod)",message="registrationMethod cannot be changed once it is set: running servers and agents joined through it; restore the former value"
 type RKE2ControlPlaneSpec struct {
 	bootstrapv1.RKE2ConfigSpec `json:",inline"`
 
@@ -23,10 +26,11 @@ type RKE2ControlPlaneSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self >= 1",message="replicas must be at least 1: a control plane with no server has no etcd and cannot come back; delete the Cluster to remove it"
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// version is the RKE2 release of the servers, for example v1.36.3+rke2r1.
-	// +required
+	// version is the RKE2 release of the servers, for example v1.36.3+rke2r1. It is required, and can only go forward, one
+	// minor version at a time.
+	// +optional
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self.matches('v[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?[+]rke2r[0-9]+')",message="version must be an RKE2 release, vX.Y.Z+rke2rN (for example v1.36.3+rke2r1) or a pre-release, vX.Y.Z-rcN+rke2rN: see https://github.com/rancher/rke2/releases"
-	Version string `json:"version"`
+	Version string `json:"version,omitempty"`
 
 	// machineTemplate is what the servers' Machines are made from.
 	// +optional
@@ -42,7 +46,7 @@ type RKE2ControlPlaneSpec struct {
 	ManifestsConfigMapReference corev1.ObjectReference `json:"manifestsConfigMapReference,omitempty,omitzero"`
 
 	// registrationMethod says through which address nodes join (port 9345). Not set, and control-plane-endpoint, mean
-	// the endpoint of the Cluster. It cannot be changed once set.
+	// the endpoint of the Cluster. A change replaces the servers one after the other.
 	// +optional
 	RegistrationMethod RegistrationMethod `json:"registrationMethod,omitempty"`
 

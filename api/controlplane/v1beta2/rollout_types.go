@@ -32,6 +32,7 @@ const RollingUpdateStrategyType RolloutStrategyType = "RollingUpdate"
 type RolloutStrategy struct {
 	// type of the rollout. Only RollingUpdate is known. Not set means RollingUpdate.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self == 'RollingUpdate'",message="rolloutStrategy.type must be RollingUpdate, the only one there is: set it or leave it out"
 	Type RolloutStrategyType `json:"type,omitempty"`
 
 	// rollingUpdate holds the settings of type RollingUpdate.

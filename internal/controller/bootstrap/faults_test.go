@@ -81,7 +81,15 @@ func TestFaultsOfTheInput(t *testing.T) {
 			config: func(c *bootstrapv1.RKE2Config) {
 				c.Spec.Files = []bootstrapv1.File{{Path: "/a", ContentFrom: &bootstrapv1.FileSource{ConfigMap: &bootstrapv1.FileSourceRef{Name: "x", Key: "y", Namespace: "default"}}}}
 			},
-			want: "files[0].contentFrom (/a): ConfigMap default/x is in another namespace, which is not allowed",
+			want: "files[0].contentFrom (/a): ConfigMap default/x (key y) is in another namespace and is not read: copy it to namespace ",
+		},
+		"a flag opens other namespaces": {
+			config: func(c *bootstrapv1.RKE2Config) {
+				c.Spec.PrivateRegistriesConfig.Configs = map[string]bootstrapv1.RegistryConfig{
+					"r.example": {AuthSecret: corev1.ObjectReference{Name: "login", Namespace: "default"}},
+				}
+			},
+			want: "or have the managers started with --allow-cross-namespace-references",
 		},
 		"registry without credentials": {
 			config: func(c *bootstrapv1.RKE2Config) {

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,10 @@ import (
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/render"
 )
+
+// crossNamespaceFlag of the managers lets references leave the namespace of their object. Admission refuses them as
+// well, but stored objects may be older than that, and configs made from them are not refused.
+const crossNamespaceFlag = "--allow-cross-namespace-references"
 
 // resolver reads the Secrets and ConfigMaps a config refers to. Each problem is a wait that names the field.
 type resolver struct {
@@ -62,7 +67,7 @@ func (v *resolver) files(ctx context.Context, in *render.Input, out *render.Cont
 		if ref == nil {
 			return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: set secret or configMap", field)
 		}
-		data, err := read(ctx, field, ref.Namespace, ref.Name)
+		data, err := read(ctx, field, ref.Namespace, ref.Name, ref.Key)
 		if err != nil {
 			return err
 		}
@@ -130,7 +135,7 @@ func (v *resolver) datastore(ctx context.Context, ref *corev1.ObjectReference, o
 		return nil
 	}
 	const field = "serverConfig.externalDatastoreSecret"
-	data, err := v.secret(ctx, field, ref.Namespace, ref.Name)
+	data, err := v.secret(ctx, field, ref.Namespace, ref.Name, "endpoint", "ca.pem", "cert.pem", "key.pem")
 	if err != nil {
 		return err
 	}
@@ -154,7 +159,7 @@ func (v *resolver) registries(ctx context.Context, in *render.Input, out *render
 		field := fmt.Sprintf("privateRegistriesConfig.configs[%s]", name)
 		var registry render.RegistrySecrets
 		if ref := config.AuthSecret; ref.Name != "" {
-			data, err := v.secret(ctx, field+".authSecret", ref.Namespace, ref.Name)
+			data, err := v.secret(ctx, field+".authSecret", ref.Namespace, ref.Name, "username", "password", "identity-token")
 			if err != nil {
 				return err
 			}
@@ -167,7 +172,8 @@ func (v *resolver) registries(ctx context.Context, in *render.Input, out *render
 			}
 		}
 		if ref := config.TLS.TLSConfigSecret; ref.Name != "" {
-			data, err := v.secret(ctx, field+".tls.tlsConfigSecret", ref.Namespace, ref.Name)
+			data, err := v.secret(ctx, field+".tls.tlsConfigSecret", ref.Namespace, ref.Name,
+				"ca.crt", corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 			if err != nil {
 				return err
 			}
@@ -178,15 +184,15 @@ func (v *resolver) registries(ctx context.Context, in *render.Input, out *render
 	return nil
 }
 
-// readFunc reads all values of one object.
-type readFunc func(ctx context.Context, field, namespace, name string) (map[string][]byte, error)
+// readFunc reads all values of one object. The keys are those that are wanted; messages name them.
+type readFunc func(ctx context.Context, field, namespace, name string, keys ...string) (map[string][]byte, error)
 
 // one reads one value an optional reference leads to.
 func (v *resolver) one(ctx context.Context, read readFunc, field string, ref *corev1.ObjectReference, key string) ([]byte, error) {
 	if ref == nil {
 		return nil, nil
 	}
-	data, err := read(ctx, field, ref.Namespace, ref.Name)
+	data, err := read(ctx, field, ref.Namespace, ref.Name, key)
 	if err != nil {
 		return nil, err
 	}
@@ -201,17 +207,17 @@ func value(field, name string, data map[string][]byte, key string) ([]byte, erro
 	return data[key], nil
 }
 
-func (v *resolver) secret(ctx context.Context, field, namespace, name string) (map[string][]byte, error) {
+func (v *resolver) secret(ctx context.Context, field, namespace, name string, keys ...string) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
-	if err := v.get(ctx, field, "Secret", namespace, name, secret); err != nil {
+	if err := v.get(ctx, field, "Secret", namespace, name, keys, secret); err != nil {
 		return nil, err
 	}
 	return secret.Data, nil
 }
 
-func (v *resolver) configMap(ctx context.Context, field, namespace, name string) (map[string][]byte, error) {
+func (v *resolver) configMap(ctx context.Context, field, namespace, name string, keys ...string) (map[string][]byte, error) {
 	configMap := &corev1.ConfigMap{}
-	if err := v.get(ctx, field, "ConfigMap", namespace, name, configMap); err != nil {
+	if err := v.get(ctx, field, "ConfigMap", namespace, name, keys, configMap); err != nil {
 		return nil, err
 	}
 	data := map[string][]byte{}
@@ -224,16 +230,16 @@ func (v *resolver) configMap(ctx context.Context, field, namespace, name string)
 	return data, nil
 }
 
-func (v *resolver) get(ctx context.Context, field, kind, namespace, name string, obj client.Object) error {
+func (v *resolver) get(ctx context.Context, field, kind, namespace, name string, keys []string, obj client.Object) error {
 	if namespace == "" {
 		namespace = v.namespace
 	}
+	key := client.ObjectKey{Namespace: namespace, Name: name}
 	if namespace != v.namespace && !v.crossNamespace {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason,
-			"%s: %s %s/%s is in another namespace, which is not allowed; copy it to namespace %s",
-			field, kind, namespace, name, v.namespace)
+			"%s: %s %s%s is in another namespace and is not read: copy it to namespace %s and name it without a namespace, "+
+				"or have the managers started with %s", field, kind, key, list(keys), v.namespace, crossNamespaceFlag)
 	}
-	key := client.ObjectKey{Namespace: namespace, Name: name}
 	err := v.reader.Get(ctx, key, obj)
 	if apierrors.IsNotFound(err) {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: %s %s does not exist", field, kind, key).
@@ -243,4 +249,16 @@ func (v *resolver) get(ctx context.Context, field, kind, namespace, name string,
 		return fmt.Errorf("%s: get %s %s: %w", field, kind, key, err)
 	}
 	return nil
+}
+
+// list names the keys that are wanted of an object; nothing when all are.
+func list(keys []string) string {
+	switch len(keys) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" (key %s)", keys[0])
+	default:
+		return fmt.Sprintf(" (keys %s)", strings.Join(keys, ", "))
+	}
 }

@@ -25,13 +25,16 @@ var intended = map[string]string{
 
 	".spec: rule has(self.machineTemplate)": "the webhook of the other provider refuses an undefined infrastructureRef",
 	".spec: rule !has(self.serverConfig)":   "the webhook of the other provider refuses Multus without a CNI",
-	".spec: rule !has(oldSelf.registration": "the webhook of the other provider refuses to change registrationMethod",
+	".spec: rule self.?registrationMethod":  "the webhook of the other provider refuses the method address without an address",
 	".spec.replicas: rule self >= 1":        "the webhook of the other provider refuses replicas of 0 and less",
 	".spec.version: rule size(self) == 0":   "the pattern it replaces is a special case of it",
 
 	".spec.template.spec.version: rule size(self) == 0": "the pattern it replaces is a special case of it",
 
-	".spec: rule !has(self.rolloutStrategy)":                                      "maxSurge 0 with fewer than 3 servers loses quorum",
+	".spec: rule self.?version":                                                   "the version was required; in this form the refusal is a sentence",
+	".spec: rule self.?rolloutStrategy":                                           "maxSurge 0 with fewer than 3 servers loses quorum",
+	".spec.rolloutStrategy.type: rule self ==":                                    "no other type ever had an effect",
+	".spec.template.spec.rolloutStrategy.type: rule self ==":                      "no other type ever had an effect",
 	".spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)":               "percentages and more than 1 never did what they say",
 	".spec.template.spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)": "percentages and more than 1 never did what they say",
 }
