@@ -43,6 +43,8 @@ type Config struct {
 	// Providers are where components come from. clusterctl knows those of the
 	// Cluster API community by itself.
 	Providers []Repository
+	// Images say, by the name of a provider, from where its images come.
+	Images map[string]Image
 	// Variables are written beside the providers; a template may name them.
 	Variables map[string]string
 }
@@ -56,6 +58,13 @@ type Repository struct {
 	Type string `json:"type"`
 }
 
+// Image replaces a part of an image's name.
+type Image struct {
+	// Repository stands before the image's own, last part.
+	Repository string `json:"repository,omitempty"`
+	Tag        string `json:"tag,omitempty"`
+}
+
 // file renders the configuration; variables stand at its top level.
 func (c Config) file() ([]byte, error) {
 	content := map[string]any{}
@@ -64,6 +73,9 @@ func (c Config) file() ([]byte, error) {
 	}
 	if len(c.Providers) > 0 {
 		content["providers"] = c.Providers
+	}
+	if len(c.Images) > 0 {
+		content["images"] = c.Images
 	}
 	data, err := yaml.Marshal(content)
 	if err != nil {

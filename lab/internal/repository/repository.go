@@ -1,0 +1,191 @@
+// Package repository lays out a clusterctl local repository: a folder from which
+// clusterctl installs Cluster API's core, Drover's release and the laboratory's
+// infrastructure without a network.
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+
+	"github.com/drover-project/drover/lab/internal/clusterctl"
+)
+
+// RKE2 is the name of Drover's providers, as users of clusterctl write it.
+const RKE2 = "rke2"
+
+// Infrastructure is the name of the laboratory's infrastructure provider.
+const Infrastructure = "lab"
+
+// Sources are folders with what is laid out.
+type Sources struct {
+	// Core holds core-components.yaml and metadata.yaml of Cluster API.
+	Core string
+	// Release is what `make release` makes for Drover.
+	Release string
+}
+
+// Beside returns the sources that were made beside this program.
+func Beside() (Sources, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return Sources{}, fmt.Errorf("find own program file: %w", err)
+	}
+	dir := filepath.Join(filepath.Dir(self), "repository")
+	s := Sources{Core: filepath.Join(dir, "cluster-api"), Release: filepath.Join(dir, RKE2)}
+	for _, path := range []string{filepath.Join(s.Core, coreComponents), filepath.Join(s.Release, bootstrapComponents)} {
+		if _, err := os.Stat(path); err != nil {
+			return s, fmt.Errorf("what is to be installed is missing; run `make build`: %w", err)
+		}
+	}
+	return s, nil
+}
+
+const (
+	coreComponents           = "core-components.yaml"
+	bootstrapComponents      = "bootstrap-components.yaml"
+	controlPlaneComponents   = "control-plane-components.yaml"
+	infrastructureComponents = "infrastructure-components.yaml"
+	metadataFile             = "metadata.yaml"
+)
+
+// Repository is a local repository that has been laid out.
+type Repository struct {
+	// Dir is its folder.
+	Dir string
+	// Core and Drover are the versions in it.
+	Core, Drover string
+}
+
+// Lay lays a repository out in a folder that need not exist.
+func Lay(dir string, from Sources) (Repository, error) {
+	r := Repository{Dir: dir}
+	var err error
+	if r.Core, err = coreVersion(); err != nil {
+		return r, err
+	}
+	if r.Drover, err = releasedVersion(filepath.Join(from.Release, bootstrapComponents)); err != nil {
+		return r, err
+	}
+	for _, p := range r.providers() {
+		target := filepath.Dir(p.path)
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return r, fmt.Errorf("lay out repository: %w", err)
+		}
+		if p.Name == Infrastructure {
+			err = writeInfrastructure(target)
+		} else {
+			err = copyFiles(target, p.source(from), filepath.Base(p.path), metadataFile)
+		}
+		if err != nil {
+			return r, fmt.Errorf("lay out repository: provider %s: %w", p.Name, err)
+		}
+	}
+	return r, nil
+}
+
+// provider is an entry of the repository.
+type provider struct {
+	Name string
+	Type clusterctlv1.ProviderType
+	path string // of its components
+}
+
+func (p provider) source(from Sources) string {
+	if p.Name == RKE2 {
+		return from.Release
+	}
+	return from.Core
+}
+
+func (r Repository) providers() []provider {
+	entry := func(name string, kind clusterctlv1.ProviderType, version, components string) provider {
+		return provider{name, kind, filepath.Join(r.Dir, clusterctlv1.ManifestLabel(name, kind), version, components)}
+	}
+	return []provider{
+		entry("cluster-api", clusterctlv1.CoreProviderType, r.Core, coreComponents),
+		entry(RKE2, clusterctlv1.BootstrapProviderType, r.Drover, bootstrapComponents),
+		entry(RKE2, clusterctlv1.ControlPlaneProviderType, r.Drover, controlPlaneComponents),
+		entry(Infrastructure, clusterctlv1.InfrastructureProviderType, infrastructureVersion, infrastructureComponents),
+	}
+}
+
+// Config is the configuration with which clusterctl uses this repository and
+// no other.
+func (r Repository) Config() clusterctl.Config {
+	config := clusterctl.Config{
+		// The manifests in the module name the image of its main branch.
+		Images: map[string]clusterctl.Image{"cluster-api": {Repository: "registry.k8s.io/cluster-api", Tag: r.Core}},
+	}
+	for _, p := range r.providers() {
+		location := url.URL{Scheme: "file", Path: p.path}
+		config.Providers = append(config.Providers, clusterctl.Repository{Name: p.Name, Type: string(p.Type), URL: location.String()})
+	}
+	return config
+}
+
+// AddRelease adds one more version of Drover, so that there is one to upgrade
+// to. Its manifests are those of the version that is there already, with the
+// image of the new one.
+func (r Repository) AddRelease(version string) error {
+	for _, p := range r.providers() {
+		if p.Name != RKE2 {
+			continue
+		}
+		current := filepath.Dir(p.path)
+		target := filepath.Join(filepath.Dir(current), version)
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return fmt.Errorf("add release %s: %w", version, err)
+		}
+		if err := copyFiles(target, current, metadataFile); err != nil {
+			return fmt.Errorf("add release %s: %w", version, err)
+		}
+		components, err := os.ReadFile(p.path)
+		if err != nil {
+			return fmt.Errorf("add release %s: %w", version, err)
+		}
+		changed := strings.ReplaceAll(string(components), droverImage+":"+r.Drover, droverImage+":"+version)
+		if changed == string(components) {
+			return fmt.Errorf("add release %s: %s does not name the image %s:%s", version, p.path, droverImage, r.Drover)
+		}
+		if err := os.WriteFile(filepath.Join(target, filepath.Base(p.path)), []byte(changed), 0o644); err != nil {
+			return fmt.Errorf("add release %s: %w", version, err)
+		}
+	}
+	return nil
+}
+
+func copyFiles(target, source string, names ...string) error {
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(target, name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coreVersion is the version of Cluster API that this program, and with it the
+// core manager, was built with.
+func coreVersion() (string, error) {
+	const module = "sigs.k8s.io/cluster-api"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", errors.New("this program does not know what it was built of")
+	}
+	i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module })
+	if i < 0 {
+		return "", fmt.Errorf("this program was built without %s", module)
+	}
+	return info.Deps[i].Version, nil
+}
