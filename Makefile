@@ -26,7 +26,7 @@ test: unit stories ## Run everything: unit tests, tests against a real API serve
 ##@ Building
 
 .PHONY: build
-build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover lab providers ## Build everything the laboratory runs
+build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover lab providers repository ## Build everything the laboratory runs
 
 .PHONY: drover
 drover: ## Build the manager
@@ -51,12 +51,22 @@ $(BIN)/clusterctl: lab/go.mod lab/go.sum
 .PHONY: providers
 providers: ## Lay out what runs on the laboratory's management cluster
 	@capi=$$(go -C lab list -m -f '{{.Dir}}' sigs.k8s.io/cluster-api) && \
-	mkdir -p $(BIN)/providers/cluster-api/crds $(BIN)/providers/cluster-api/webhooks $(BIN)/providers/drover/crds && \
+	mkdir -p $(BIN)/providers/cluster-api/crds $(BIN)/providers/cluster-api/webhooks $(BIN)/providers/drover/crds $(BIN)/providers/drover/webhooks && \
 	install -m 644 $$capi/core/config/crd/bases/*.yaml $(BIN)/providers/cluster-api/crds/ && \
 	install -m 644 $$capi/core/config/webhook/manifests.yaml $(BIN)/providers/cluster-api/webhooks/ && \
 	install -m 644 lab/providers/cluster-api/provider.yaml $(BIN)/providers/cluster-api/ && \
 	install -m 644 config/crd/bases/*.yaml $(BIN)/providers/drover/crds/ && \
+	install -m 644 config/webhook/bootstrap/manifests.yaml $(BIN)/providers/drover/webhooks/bootstrap.yaml && \
+	install -m 644 config/webhook/control-plane/manifests.yaml $(BIN)/providers/drover/webhooks/control-plane.yaml && \
 	install -m 644 lab/providers/drover/provider.yaml $(BIN)/providers/drover/
+
+.PHONY: repository
+repository: manifests ## Lay out what clusterctl installs in the laboratory: Cluster API's core and the release
+	@capi=$$(go -C lab list -m -f '{{.Dir}}' sigs.k8s.io/cluster-api) && out=$(BIN)/repository && \
+	rm -rf $$out && mkdir -p $$out/cluster-api $$out/rke2 && \
+	$(BIN)/kustomize build $$capi/core/config/default >$$out/cluster-api/core-components.yaml && \
+	install -m 644 $$capi/metadata.yaml $$out/cluster-api/ && \
+	install -m 644 $(DIST)/release/*.yaml $$out/rke2/
 
 .PHONY: envtest
 envtest: $(BIN)/kube
