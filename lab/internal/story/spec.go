@@ -25,6 +25,15 @@ type Spec struct {
 	MaxSurge         int
 	// DrainSeconds bounds the drain of a machine.
 	DrainSeconds int
+	// ControlPlane is the name of the control plane object where it is not the cluster's.
+	ControlPlane string
+}
+
+func (s Spec) planeKey() client.ObjectKey {
+	if s.ControlPlane != "" {
+		return client.ObjectKey{Namespace: namespace, Name: s.ControlPlane}
+	}
+	return s.key()
 }
 
 type fields = map[string]any
