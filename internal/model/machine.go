@@ -84,8 +84,13 @@ type Machine struct {
 	// Addresses are the addresses the infrastructure provider reported.
 	Addresses []string
 
-	// NodeName is status.nodeRef.name, empty until core has found the Node.
+	// NodeName is the name of the Machine's Node, by core's reference or the
+	// provider ID. Empty until it is known.
 	NodeName string
+	// NodeAbsent is true when the workload cluster was looked at and has no
+	// Node of the Machine. With an empty NodeName and false here, the Machine
+	// may well have one.
+	NodeAbsent bool
 	// Node is the Node object of the workload cluster, found by NodeName.
 	Node Fact[Node]
 	// Components tells for each static pod of the control plane

@@ -12,6 +12,7 @@ import (
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/world/desired"
+	"github.com/drover-project/drover/internal/world/membership"
 	"github.com/drover-project/drover/internal/world/scope"
 )
 
@@ -26,8 +27,13 @@ func (o *Observer) machine(s *scope.Scope, m *clusterv1.Machine, w workloadView)
 		Outdated:            desired.Outdated(s.ControlPlane, m, s.Configs[m.Name], infra.Object),
 		InfrastructureReady: ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false),
 		InfrastructureGone:  goneFact(infra, hasInfra, o.Now()),
-		NodeName:            m.Status.NodeRef.Name,
 	}
+	if node := membership.NodeOf(m, w.nodes); node != nil {
+		out.NodeName = node.Name
+	} else {
+		out.NodeName = m.Status.NodeRef.Name
+	}
+	out.NodeAbsent = w.problem == "" && out.NodeName == ""
 	_, out.DeletionWished = m.Annotations[clusterv1.DeleteMachineAnnotation]
 	for _, a := range m.Status.Addresses {
 		out.Addresses = append(out.Addresses, a.Address)

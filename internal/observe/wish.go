@@ -29,7 +29,7 @@ func controlPlane(s *scope.Scope) model.ControlPlane {
 		Version:                  cp.Spec.Version,
 		Problems:                 append(problems(cp), foreignMachines(s)...),
 		Deleting:                 !cp.DeletionTimestamp.IsZero(),
-		Initialized:              ptr.Deref(cp.Status.Initialization.ControlPlaneInitialized, false),
+		Initialized:              s.InitializedOnRecord(),
 		ExternalDatastore:        hasExternalDatastore(s),
 		ExcludeFromLoadBalancers: cp.Annotations[controlplanev1.LoadBalancerExclusionAnnotation] != "false",
 		LoadBalancerSettle:       loadBalancerSettle,
@@ -58,6 +58,10 @@ func problems(cp *controlplanev1.RKE2ControlPlane) []string {
 	}
 	if replicas := cp.Spec.ReplicasOrDefault(); cp.Spec.MaxSurgeOrDefault() == 0 && replicas < 3 {
 		out = append(out, fmt.Sprintf("spec.rolloutStrategy.rollingUpdate.maxSurge is 0 with %d replicas: set it to 1 or use at least 3 replicas, or a rollout would lose etcd's quorum", replicas))
+	}
+	if name := cp.Spec.AgentConfig.NodeName; name != "" && !strings.Contains(name, "{{") && cp.Spec.ReplicasOrDefault() > 1 {
+		out = append(out, fmt.Sprintf("spec.agentConfig.nodeName is %q for all servers: RKE2 takes in no second node of a name; "+
+			"leave it out, or use an expression of the infrastructure's metadata, as in {{ ds.meta_data.local_hostname }}", name))
 	}
 	return out
 }

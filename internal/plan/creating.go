@@ -90,7 +90,7 @@ var oneServerJoinsAtATime = Rule{
 		if !ok {
 			return pass()
 		}
-		if _, listed := v.MemberOf(m.Name); !m.UpToDate() && m.NodeName == "" && !listed {
+		if _, listed := v.MemberOf(m.Name); !m.UpToDate() && m.NodeAbsent && !listed {
 			return do(model.DeleteMachine{Machine: m.Name, Why: "it has not joined and differs from the spec: " + strings.Join(m.Outdated, ", ")})
 		}
 		return wait(v.joiningWait(m, ""))

@@ -130,7 +130,7 @@ func joining(i int) change {
 	return func(s *model.Snapshot) {
 		s.Machines = append(s.Machines, model.Machine{
 			Name: fmt.Sprintf("cp-%d", i), Created: ago(time.Minute), PreDrainHook: true, PreTerminateHook: true,
-			InfrastructureGone: model.Known(false, now),
+			InfrastructureGone: model.Known(false, now), NodeAbsent: true,
 		})
 	}
 }

@@ -3,10 +3,11 @@ package upkeep
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/world/desired"
@@ -17,8 +18,8 @@ import (
 // authorities makes the certificate authorities that are missing, as long as
 // no server can have them on its disk. What a user provided is kept.
 func (u *Upkeep) authorities(ctx context.Context, s *scope.Scope) error {
-	if serversMayExist(s) {
-		return nil
+	if exist, err := u.serversMayExist(ctx, s); exist || err != nil {
+		return err
 	}
 	var errs []error
 	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
@@ -31,20 +32,47 @@ func (u *Upkeep) authorities(ctx context.Context, s *scope.Scope) error {
 
 // token makes the token that nodes join with, under the same care.
 func (u *Upkeep) token(ctx context.Context, s *scope.Scope) error {
-	if serversMayExist(s) {
-		return nil
+	if exist, err := u.serversMayExist(ctx, s); exist || err != nil {
+		return err
 	}
 	_, err := secrets.EnsureToken(ctx, u.Client, u.Live, s.ClusterKey(), clusterController(s.Cluster))
 	return err
 }
 
 // serversMayExist tells whether a server may have been made with the Secrets
-// as they were. The annotation is written together with the first server and,
-// unlike status, survives a move to another management cluster.
-func serversMayExist(s *scope.Scope) bool {
+// as they were. The annotations are written with the first server and when it
+// has come up; unlike status, they survive a move to another management
+// cluster. Machines are looked for past the cache, too: right after a move it
+// may show the control plane before its Machines.
+func (u *Upkeep) serversMayExist(ctx context.Context, s *scope.Scope) (bool, error) {
+	if serversOnRecord(s) {
+		return true, nil
+	}
+	owned, foreign, err := scope.Machines(ctx, u.Live, s.ControlPlane, s.Cluster.Name)
+	return len(owned)+len(foreign) > 0, err
+}
+
+func serversOnRecord(s *scope.Scope) bool {
 	_, begun := s.ControlPlane.Annotations[controlplanev1.FirstServerByAnnotation]
-	initialized := ptr.Deref(s.ControlPlane.Status.Initialization.ControlPlaneInitialized, false)
-	return begun || initialized || len(s.Machines) > 0 || len(s.Foreign) > 0
+	return begun || s.InitializedOnRecord() || len(s.Machines) > 0 || len(s.Foreign) > 0
+}
+
+// recordInitialized keeps, where a move to another management cluster does not
+// lose it, that the first server has come up.
+func (u *Upkeep) recordInitialized(ctx context.Context, s *scope.Scope) error {
+	if _, recorded := s.ControlPlane.Annotations[controlplanev1.InitializedAnnotation]; recorded || !s.InitializedOnRecord() {
+		return nil
+	}
+	updated := s.ControlPlane.DeepCopy()
+	if updated.Annotations == nil {
+		updated.Annotations = map[string]string{}
+	}
+	updated.Annotations[controlplanev1.InitializedAnnotation] = "true"
+	if err := u.Client.Patch(ctx, updated, client.MergeFrom(s.ControlPlane)); err != nil {
+		return fmt.Errorf("annotate: %w", err)
+	}
+	s.ControlPlane = updated
+	return nil
 }
 
 func clusterController(cluster *clusterv1.Cluster) metav1.OwnerReference {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -16,12 +17,16 @@ import (
 )
 
 // machines brings labels, annotations and time limits of the template to the
-// Machines that stay.
+// Machines that stay, and makes sure that they belong to the control plane.
 func (u *Upkeep) machines(ctx context.Context, s *scope.Scope) error {
 	return each(s.Names(), "Machine", func(name string) error {
 		m := s.Machines[name]
 		if !m.DeletionTimestamp.IsZero() {
 			return nil
+		}
+		m, err := u.ownMachine(ctx, s, m)
+		if err != nil {
+			return err
 		}
 		want := desired.UpdatedMachine(s.ControlPlane, s.Cluster, m)
 		if !machineDiffers(m, want) {
@@ -29,6 +34,23 @@ func (u *Upkeep) machines(ctx context.Context, s *scope.Scope) error {
 		}
 		return u.applyMachine(ctx, m, want)
 	})
+}
+
+// ownMachine puts the owner reference in order, in place: an apply would add a
+// second one beside a reference with another identity, and the API server
+// refuses two controllers. It returns the Machine as it is afterwards.
+func (u *Upkeep) ownMachine(ctx context.Context, s *scope.Scope, m *clusterv1.Machine) (*clusterv1.Machine, error) {
+	refs := withController(m.OwnerReferences, desired.Controller(s.ControlPlane))
+	if equality.Semantic.DeepEqual(refs, m.OwnerReferences) {
+		return m, nil
+	}
+	updated := m.DeepCopy()
+	updated.OwnerReferences = refs
+	patch := client.MergeFromWithOptions(m, client.MergeFromWithOptimisticLock{})
+	if err := u.Client.Patch(ctx, updated, patch, client.FieldOwner(controlplanev1.FieldManager)); err != nil {
+		return nil, fmt.Errorf("set the owner: %w", err)
+	}
+	return updated, nil
 }
 
 func machineDiffers(m, want *clusterv1.Machine) bool {

@@ -66,6 +66,7 @@ type step struct {
 // kubeconfig is signed by the authorities.
 func steps() []step {
 	return []step{
+		{name: "record that the cluster is initialized", run: (*Upkeep).recordInitialized},
 		{name: "certificate authorities", run: (*Upkeep).authorities},
 		{name: "token", run: (*Upkeep).token},
 		{name: "kubeconfig", run: (*Upkeep).kubeconfig},

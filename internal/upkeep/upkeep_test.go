@@ -14,15 +14,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/certs"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/world/scope"
@@ -117,23 +120,40 @@ func TestWithController(t *testing.T) {
 	old.UID, old.APIVersion = "1", "controlplane.cluster.x-k8s.io/v1beta1"
 	foreign := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Thing", Name: "demo", UID: "3", Controller: ptr.To(true)}
 	follower := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Thing", Name: "demo", UID: "3"}
-	for name, test := range map[string]struct {
-		refs    []metav1.OwnerReference
-		want    int
-		changed bool
-	}{
-		"none":                   {nil, 1, true},
-		"there already":          {[]metav1.OwnerReference{owner}, 1, false},
-		"identity of a backup":   {[]metav1.OwnerReference{old}, 1, true},
-		"another controller":     {[]metav1.OwnerReference{foreign}, 1, false},
-		"an owner in no control": {[]metav1.OwnerReference{follower}, 2, true},
+	config := metav1.OwnerReference{APIVersion: "bootstrap.cluster.x-k8s.io/v1beta1", Kind: "RKE2Config", Name: "demo-x", UID: "4", Controller: ptr.To(true)}
+	inVersion := owner
+	inVersion.APIVersion = "controlplane.cluster.x-k8s.io/v1beta1"
+	inNoControl := owner
+	inNoControl.Controller = nil
+	for name, test := range map[string]struct{ refs, want []metav1.OwnerReference }{
+		"none":                         {nil, []metav1.OwnerReference{owner}},
+		"there already":                {[]metav1.OwnerReference{owner}, []metav1.OwnerReference{owner}},
+		"identity of a backup":         {[]metav1.OwnerReference{old}, []metav1.OwnerReference{owner}},
+		"both identities":              {[]metav1.OwnerReference{old, inNoControl}, []metav1.OwnerReference{owner}},
+		"another version of the API":   {[]metav1.OwnerReference{inVersion}, []metav1.OwnerReference{owner}},
+		"no controller yet":            {[]metav1.OwnerReference{follower, inNoControl}, []metav1.OwnerReference{follower, owner}},
+		"the config of a first server": {[]metav1.OwnerReference{config}, []metav1.OwnerReference{owner}},
+		"another controller":           {[]metav1.OwnerReference{foreign}, []metav1.OwnerReference{foreign}},
+		"an owner in no control":       {[]metav1.OwnerReference{follower}, []metav1.OwnerReference{follower, owner}},
 	} {
-		got, changed := withController(test.refs, owner)
-		if len(got) != test.want || changed != test.changed {
-			t.Errorf("%s: %v, changed %v", name, got, changed)
+		if diff := cmp.Diff(test.want, withController(test.refs, owner)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
-		if changed && got[len(got)-1].UID != "2" {
-			t.Errorf("%s: the owner is not among %v", name, got)
+	}
+}
+
+// What a user brought is moved along without becoming ours.
+func TestSecretsOfUsersAreMoved(t *testing.T) {
+	for name, test := range map[string]struct {
+		secret corev1.Secret
+		want   map[string]string
+	}{
+		"new":            {corev1.Secret{}, map[string]string{moveLabel: ""}},
+		"labelled":       {corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{moveLabel: "no", "a": "b"}}}, map[string]string{moveLabel: "no", "a": "b"}},
+		"owned by other": {corev1.Secret{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "x"}}}}, nil},
+	} {
+		if diff := cmp.Diff(test.want, movable(&test.secret)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
@@ -229,21 +249,37 @@ func TestWhatIsNoProblem(t *testing.T) {
 }
 
 func TestServersMayExist(t *testing.T) {
+	machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "a", Labels: map[string]string{
+		clusterv1.ClusterNameLabel: "demo", clusterv1.MachineControlPlaneLabel: "",
+	}}}
 	for name, test := range map[string]struct {
 		change func(s *scope.Scope)
+		live   []client.Object
 		want   bool
 	}{
-		"new":         {func(*scope.Scope) {}, false},
-		"initialized": {func(s *scope.Scope) { s.ControlPlane.Status.Initialization.ControlPlaneInitialized = ptr.To(true) }, true},
+		"new":         {change: func(*scope.Scope) {}},
+		"initialized": {func(s *scope.Scope) { s.ControlPlane.Status.Initialization.ControlPlaneInitialized = ptr.To(true) }, nil, true},
+		"initialized before a move": {func(s *scope.Scope) {
+			s.ControlPlane.Annotations = map[string]string{controlplanev1.InitializedAnnotation: "true"}
+		}, nil, true},
 		"begun": {func(s *scope.Scope) {
 			s.ControlPlane.Annotations = map[string]string{controlplanev1.FirstServerByAnnotation: "drover"}
-		}, true},
-		"a Machine": {func(s *scope.Scope) { s.Machines = map[string]*clusterv1.Machine{"a": {}} }, true},
+		}, nil, true},
+		"a Machine":                         {func(s *scope.Scope) { s.Machines = map[string]*clusterv1.Machine{"a": {}} }, nil, true},
+		"a Machine the cache does not show": {func(*scope.Scope) {}, []client.Object{machine}, true},
 	} {
-		s := &scope.Scope{ControlPlane: &controlplanev1.RKE2ControlPlane{}, Cluster: &clusterv1.Cluster{}}
+		s := &scope.Scope{
+			ControlPlane: &controlplanev1.RKE2ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo"}},
+			Cluster:      &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo"}},
+		}
 		test.change(s)
-		if got := serversMayExist(s); got != test.want {
-			t.Errorf("%s: %v", name, got)
+		scheme := runtime.NewScheme()
+		if err := clusterv1.AddToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		u := &Upkeep{Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(test.live...).Build()}
+		if got, err := u.serversMayExist(t.Context(), s); err != nil || got != test.want {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 }

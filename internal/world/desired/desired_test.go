@@ -184,7 +184,9 @@ func TestOutdated(t *testing.T) {
 			},
 		},
 		"registration of a Machine taken over": {
-			cp:      func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.RegistrationMethod = controlplanev1.RegistrationInternalFirst },
+			cp: func(cp *controlplanev1.RKE2ControlPlane) {
+				cp.Spec.RegistrationMethod = controlplanev1.RegistrationInternalFirst
+			},
 			machine: func(m *clusterv1.Machine) { delete(m.Annotations, controlplanev1.RegistrationAnnotation) },
 		},
 		"template": {

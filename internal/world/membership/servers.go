@@ -12,9 +12,7 @@ import (
 )
 
 // Servers are all servers that may run an etcd member: the Machines, and the
-// Nodes that no Machine stands for. The order is stable. A Node belongs to a
-// Machine by core's reference or, until core has set it, by the provider ID,
-// which is how core finds it too.
+// Nodes that no Machine stands for. The order is stable.
 func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Server {
 	var out []Server
 	taken := map[string]bool{}
@@ -24,7 +22,7 @@ func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Ser
 		for _, a := range m.Status.Addresses {
 			server.Addresses = append(server.Addresses, a.Address)
 		}
-		if node := nodeOf(m, nodes); node != nil {
+		if node := NodeOf(m, nodes); node != nil {
 			server.describe(node)
 			taken[node.Name] = true
 		}
@@ -42,7 +40,10 @@ func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Ser
 	return out
 }
 
-func nodeOf(m *clusterv1.Machine, nodes map[string]*corev1.Node) *corev1.Node {
+// NodeOf is the Node of a Machine among those given, nil when there is none. It
+// goes by core's reference or, as long as core has not set it, by the provider
+// ID, which is how core finds it too.
+func NodeOf(m *clusterv1.Machine, nodes map[string]*corev1.Node) *corev1.Node {
 	if m.Status.NodeRef.IsDefined() {
 		return nodes[m.Status.NodeRef.Name]
 	}

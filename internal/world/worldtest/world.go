@@ -73,6 +73,8 @@ func New(t *testing.T, members int) *World {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "c", UID: "cluster-uid"}},
 		},
 		Spec: controlplanev1.RKE2ControlPlaneSpec{Version: Version, Replicas: ptr.To[int32](3)},
+		// Somebody looked at it before: it was not moved here.
+		Status: controlplanev1.RKE2ControlPlaneStatus{ObservedGeneration: 1},
 	}
 	w.ControlPlane.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: InfraGroup, Kind: "LabMachineTemplate", Name: "t"}
 	w.Management = w.fakeManagement()
