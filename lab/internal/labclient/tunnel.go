@@ -15,13 +15,21 @@ import (
 
 // LocalKubeconfig writes a kubeconfig that programs outside of the lab can use:
 // its server is a port on 127.0.0.1 from which this process tunnels into the
-// lab until ctx ends. A nil cluster means the management cluster. The caller
-// removes the file.
+// lab until ctx ends. A nil cluster means the first management cluster. The
+// caller removes the file.
 func (l *Lab) LocalKubeconfig(ctx context.Context, cluster *client.ObjectKey) (path string, err error) {
-	inside, err := l.insideKubeconfig(ctx, cluster)
+	if cluster == nil {
+		return l.LocalManagementKubeconfig(ctx, "")
+	}
+	inside, err := l.WorkloadKubeconfig(ctx, *cluster)
 	if err != nil {
 		return "", err
 	}
+	return l.localise(ctx, inside)
+}
+
+// localise writes a kubeconfig whose servers are tunnels to those of the given one.
+func (l *Lab) localise(ctx context.Context, inside []byte) (path string, err error) {
 	config, err := clientcmd.Load(inside)
 	if err != nil {
 		return "", fmt.Errorf("read kubeconfig: %w", err)
@@ -54,17 +62,6 @@ func (l *Lab) LocalKubeconfig(ctx context.Context, cluster *client.ObjectKey) (p
 		return "", fmt.Errorf("write kubeconfig: %w", err)
 	}
 	return file.Name(), nil
-}
-
-func (l *Lab) insideKubeconfig(ctx context.Context, cluster *client.ObjectKey) ([]byte, error) {
-	if cluster != nil {
-		return l.WorkloadKubeconfig(ctx, *cluster)
-	}
-	data, err := os.ReadFile(l.folder.Kubeconfig())
-	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig of the management cluster: %w", err)
-	}
-	return data, nil
 }
 
 // Forward passes connections to a free port on 127.0.0.1, whose address it

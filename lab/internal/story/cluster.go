@@ -44,6 +44,8 @@ type Cluster struct {
 	Members  *probe.Membership
 	Removals *probe.Removals
 
+	// source is the management cluster from which the cluster was moved; nil before.
+	source client.WithWatch
 	// stop ends the probes, and unfollow only what follows the machines in the management cluster.
 	stop, unfollow context.CancelFunc
 }
@@ -52,10 +54,15 @@ func (s Spec) key() client.ObjectKey { return client.ObjectKey{Namespace: namesp
 
 // Create makes the cluster, follows it on the timeline, and returns when it is complete.
 func (r *Run) Create(ctx context.Context, s Spec, limit time.Duration) (*Cluster, error) {
+	return r.createFrom(ctx, s, s.Objects(), limit)
+}
+
+// createFrom makes the cluster that s describes from the given objects.
+func (r *Run) createFrom(ctx context.Context, s Spec, objects []client.Object, limit time.Duration) (*Cluster, error) {
 	r.Note("creating cluster %s: servers %d, workers %d, %s", s.Name, s.Servers, s.Workers, s.Version)
 	r.follow(ctx)
 	ctx, stop := context.WithCancel(ctx)
-	for _, o := range s.Objects() {
+	for _, o := range objects {
 		if err := r.Management.Create(ctx, o); err != nil {
 			stop()
 			return nil, fmt.Errorf("create %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), err)
@@ -244,7 +251,7 @@ func (c *Cluster) planeFaults(ctx context.Context, servers int) []string {
 func (c *Cluster) plane(ctx context.Context) (*unstructured.Unstructured, error) {
 	plane := &unstructured.Unstructured{}
 	plane.SetGroupVersionKind(controlPlaneKind)
-	if err := c.r.Management.Get(ctx, c.Spec.key(), plane); err != nil {
+	if err := c.r.Management.Get(ctx, c.Spec.planeKey(), plane); err != nil {
 		return nil, fmt.Errorf("read control plane %s: %w", c.Spec.Name, err)
 	}
 	return plane, nil

@@ -28,6 +28,7 @@ type Run struct {
 	Page timeline.Page
 
 	start     time.Time
+	dir       string // the run folder of its laboratory
 	out       io.Writer
 	following sync.Once
 

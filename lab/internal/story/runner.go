@@ -53,7 +53,7 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("story %s: %w", s.Name, err)
 	}
-	r := &Run{Log: &timeline.Log{}, start: time.Now(), out: o.Out}
+	r := &Run{Log: &timeline.Log{}, start: time.Now(), dir: dir, out: o.Out}
 	r.Page.Subtitle = s.Purpose
 	err = r.inLab(ctx, dir, o.Start, s)
 	ok := r.report(err, s, o)

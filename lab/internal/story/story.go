@@ -28,11 +28,14 @@ type Setup struct {
 	// ProviderLater leaves the processes of the provider under test, its admission and its conversion out, until
 	// StartProvider is called. Its kinds are there.
 	ProviderLater bool
+	// Nodes is how many nodes the management cluster has. With any, nothing of Cluster API is on it: not its core, not
+	// the provider under test. The lab's infrastructure works as soon as its kinds and Cluster API's are there.
+	Nodes int
 }
 
 // All returns the stories in the order in which they are run.
 func All() []Story {
-	return []Story{foundingBug, foundingBugControl, scale313, singleServerReplace, surgeZero, deleteCluster}
+	return []Story{foundingBug, foundingBugControl, scale313, singleServerReplace, surgeZero, deleteCluster, moveCluster}
 }
 
 // Find returns the stories of those names.
@@ -68,6 +71,12 @@ type Lab interface {
 	// StartProvider starts them with additional arguments and returns once they are ready and what they admit and
 	// convert is passed to them. It is for a laboratory whose Setup has ProviderLater, and after StopProvider.
 	StartProvider(ctx context.Context, args ...string) error
+	// AddManagement starts one more management cluster, on which everything runs that runs on the first one, and returns
+	// its client configuration. The machines and load balancers of the laboratory are common to all.
+	AddManagement(ctx context.Context, name string) (*rest.Config, error)
+	// LocalManagementKubeconfig writes a kubeconfig of a management cluster, "" for the first, that programs outside of
+	// the laboratory can use until ctx ends.
+	LocalManagementKubeconfig(ctx context.Context, name string) (path string, err error)
 	// PID is the root of the laboratory's process tree.
 	PID() int
 	// Down ends everything.

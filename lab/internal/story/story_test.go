@@ -40,7 +40,11 @@ func (fakeLab) Exec(context.Context, string, ...string) (string, int, error) { r
 func (fakeLab) StopProvider(context.Context) error                           { return nil }
 func (fakeLab) StartProvider(context.Context, ...string) error               { return nil }
 func (fakeLab) MachineNames(context.Context) ([]string, error)               { return nil, nil }
-func (fakeLab) PID() int                                                     { return 1 }
+func (fakeLab) AddManagement(context.Context, string) (*rest.Config, error)  { return nil, nil }
+func (fakeLab) LocalManagementKubeconfig(context.Context, string) (string, error) {
+	return "", nil
+}
+func (fakeLab) PID() int { return 1 }
 func (l fakeLab) Down(ctx context.Context) error {
 	*l.ended = true
 	return ctx.Err()

@@ -1,0 +1,273 @@
+package story
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// graphKinds are the kinds that make up a cluster, beside Secrets and ConfigMaps with its label.
+var graphKinds = append([]schema.GroupVersionKind{
+	{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "MachineSet"},
+	{Group: "bootstrap.cluster.x-k8s.io", Version: "v1beta2", Kind: "RKE2ConfigTemplate"},
+	{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "LabMachineTemplate"},
+}, leftoverKinds...)
+
+// picture is what a cluster is at one moment: its objects in the management cluster, and what runs. All maps are by
+// name, so that they can be compared.
+type picture struct {
+	// objects by kind and name.
+	objects map[string]*unstructured.Unstructured
+	// machines are the identities of the Machine objects.
+	machines map[string]string
+	// secrets are fingerprints of the Secrets' types and data.
+	secrets map[string]string
+	// booted tells when each machine of the laboratory was booted.
+	booted map[string]string
+	// nodes and members are the identities of Nodes and etcd members.
+	nodes, members map[string]string
+}
+
+// picture takes a picture of the cluster as the current management cluster and the workload cluster show it.
+func (c *Cluster) picture(ctx context.Context) (*picture, error) {
+	p := &picture{}
+	for _, look := range []struct {
+		into *map[string]string
+		at   func(context.Context) (map[string]string, error)
+	}{
+		{&p.machines, func(ctx context.Context) (map[string]string, error) {
+			return machineIdentities(ctx, c.r.Management, c.Spec.Name)
+		}},
+		{&p.secrets, c.secretPrints}, {&p.booted, c.r.bootTimes}, {&p.nodes, c.nodeIdentities}, {&p.members, c.memberIdentities},
+	} {
+		found, err := look.at(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("take a picture of cluster %s: %w", c.Spec.Name, err)
+		}
+		*look.into = found
+	}
+	var err error
+	if p.objects, err = objectsOf(ctx, c.r.Management, c.Spec.Name); err != nil {
+		return nil, fmt.Errorf("take a picture of cluster %s: %w", c.Spec.Name, err)
+	}
+	return p, nil
+}
+
+// objectsOf returns all objects of a cluster that is the only one of its namespace.
+func objectsOf(ctx context.Context, c client.Client, cluster string) (map[string]*unstructured.Unstructured, error) {
+	out := map[string]*unstructured.Unstructured{}
+	collect := func(kind schema.GroupVersionKind, opts ...client.ListOption) error {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := c.List(ctx, list, append(opts, client.InNamespace(namespace))...); err != nil {
+			return fmt.Errorf("list %s: %w", kind.Kind, err)
+		}
+		for i := range list.Items {
+			out[kind.Kind+" "+list.Items[i].GetName()] = &list.Items[i]
+		}
+		return nil
+	}
+	for _, kind := range graphKinds {
+		if err := collect(kind); err != nil {
+			return nil, err
+		}
+	}
+	for _, kind := range []string{"Secret", "ConfigMap"} {
+		if err := collect(corev1.SchemeGroupVersion.WithKind(kind), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func machineIdentities(ctx context.Context, c client.Client, cluster string) (map[string]string, error) {
+	list := &clusterv1.MachineList{}
+	if err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}); err != nil {
+		return nil, fmt.Errorf("list machines: %w", err)
+	}
+	out := map[string]string{}
+	for _, m := range list.Items {
+		out[m.Name] = string(m.UID)
+		if !m.DeletionTimestamp.IsZero() {
+			out[m.Name] += " leaving"
+		}
+	}
+	return out, nil
+}
+
+// secretPrints never holds what is in a Secret, only whether it is the same.
+func (c *Cluster) secretPrints(ctx context.Context) (map[string]string, error) {
+	list := &corev1.SecretList{}
+	if err := c.r.Management.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Spec.Name}); err != nil {
+		return nil, fmt.Errorf("list secrets: %w", err)
+	}
+	out := map[string]string{}
+	for _, s := range list.Items {
+		sum := sha256.New()
+		_, _ = fmt.Fprintf(sum, "%s\n", s.Type)
+		for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+			_, _ = fmt.Fprintf(sum, "%s %d\n%s", key, len(s.Data[key]), s.Data[key])
+		}
+		out[s.Name] = hex.EncodeToString(sum.Sum(nil)[:8])
+	}
+	return out, nil
+}
+
+// bootTimes reads inside each machine when its first process started, in clock ticks since the computer did.
+func (r *Run) bootTimes(ctx context.Context) (map[string]string, error) {
+	names, err := r.Lab.MachineNames(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the machines of the laboratory: %w", err)
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		text, code, err := r.Lab.Exec(ctx, name, "cat", "/proc/1/stat")
+		if err != nil || code != 0 {
+			return nil, fmt.Errorf("look into machine %s: exit code %d, %s: %w", name, code, oneLine(text), err)
+		}
+		// The second field, the program's name in parentheses, may hold anything; the 22nd is the start (proc(5)).
+		fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])
+		const started = 22 - 3
+		if len(fields) <= started {
+			return nil, fmt.Errorf("look into machine %s: unreadable %q", name, oneLine(text))
+		}
+		out[name] = fields[started]
+	}
+	return out, nil
+}
+
+func (c *Cluster) nodeIdentities(ctx context.Context) (map[string]string, error) {
+	list := &corev1.NodeList{}
+	if err := c.Workload.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list Nodes: %w", err)
+	}
+	out := map[string]string{}
+	for _, n := range list.Items {
+		out[n.Name] = string(n.UID)
+	}
+	return out, nil
+}
+
+func (c *Cluster) memberIdentities(ctx context.Context) (map[string]string, error) {
+	members, err := c.Etcd.Members(ctx, c.Machines.Addresses())
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, m := range members {
+		out[m.Name] = fmt.Sprintf("%x at %s, learner %t", m.ID, m.Address, m.Learner)
+	}
+	return out, nil
+}
+
+// each makes a comparable map of the objects.
+func (p *picture) each(word func(*unstructured.Unstructured) string) map[string]string {
+	out := map[string]string{}
+	for key, o := range p.objects {
+		out[key] = word(o)
+	}
+	return out
+}
+
+func (p *picture) names() map[string]string {
+	return p.each(func(*unstructured.Unstructured) string { return "" })
+}
+
+// specs are the objects' labels and specs. That a Cluster is paused belongs to the move.
+func (p *picture) specs() map[string]string {
+	return p.each(func(o *unstructured.Unstructured) string {
+		o = o.DeepCopy()
+		unstructured.RemoveNestedField(o.Object, "spec", "paused")
+		return text(fields{"labels": o.GetLabels(), "spec": o.Object["spec"]})
+	})
+}
+
+// status is the objects' status as far as it is not a matter of time.
+func (p *picture) status() map[string]string {
+	return p.each(func(o *unstructured.Unstructured) string {
+		status, _, _ := unstructured.NestedMap(o.Object, "status")
+		for _, field := range []string{"observedGeneration", "lastUpdated", "deprecated"} {
+			delete(status, field)
+		}
+		conditions, _, _ := unstructured.NestedSlice(status, "conditions")
+		short := fields{}
+		for _, item := range conditions {
+			if c, ok := item.(fields); ok {
+				short[fmt.Sprint(c["type"])] = fmt.Sprintf("%v %v", c["status"], c["reason"])
+			}
+		}
+		delete(status, "conditions")
+		return text(fields{"conditions": short, "status": status})
+	})
+}
+
+// owners names the owners of each object.
+func (p *picture) owners() map[string]string {
+	return p.each(func(o *unstructured.Unstructured) string {
+		var out []string
+		for _, owner := range o.GetOwnerReferences() {
+			out = append(out, fmt.Sprintf("%s %s, controller %t", owner.Kind, owner.Name, owner.Controller != nil && *owner.Controller))
+		}
+		slices.Sort(out)
+		return strings.Join(out, "\n")
+	})
+}
+
+func (p *picture) references() int {
+	n := 0
+	for _, o := range p.objects {
+		n += len(o.GetOwnerReferences())
+	}
+	return n
+}
+
+// dangling lists the owner references whose object is not in the picture.
+func (p *picture) dangling() []string {
+	known := map[types.UID]string{}
+	for key, o := range p.objects {
+		known[o.GetUID()] = key
+	}
+	var out []string
+	for key, o := range p.objects {
+		for _, owner := range o.GetOwnerReferences() {
+			if known[owner.UID] != owner.Kind+" "+owner.Name {
+				out = append(out, fmt.Sprintf("%s names %s %s", key, owner.Kind, owner.Name))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// census counts the objects by kind.
+func (p *picture) census() string {
+	count := map[string]int{}
+	for _, o := range p.objects {
+		count[o.GetKind()]++
+	}
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(count)) {
+		out = append(out, fmt.Sprintf("%d %s", count[kind], kind))
+	}
+	return strings.Join(out, ", ")
+}
+
+func text(value any) string {
+	data, err := yaml.Marshal(value)
+	if err != nil {
+		return err.Error() // what came from JSON can be written as YAML
+	}
+	return string(data)
+}
