@@ -127,6 +127,7 @@ func (s *settings) options(rest []string) (controller.Options, error) {
 		Metrics:            *metrics,
 		LeaderElection: controller.LeaderElection{
 			Enabled:       s.leaderElect,
+			Namespace:     os.Getenv("POD_NAMESPACE"),
 			LeaseDuration: s.leaseDuration,
 			RenewDeadline: s.renewDeadline,
 			RetryPeriod:   s.retryPeriod,

@@ -66,7 +66,9 @@ type Options struct {
 
 // LeaderElection lets one of several managers work at a time.
 type LeaderElection struct {
-	Enabled                                   bool
+	Enabled bool
+	// Namespace has the lease. Empty means that of the pod the manager runs in.
+	Namespace                                 string
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 }
 
@@ -149,6 +151,7 @@ func managerOptions(scheme *runtime.Scheme, server webhook.Server, o Options) ct
 		Scheme:                     scheme,
 		LeaderElection:             o.LeaderElection.Enabled,
 		LeaderElectionID:           o.leaderID(),
+		LeaderElectionNamespace:    o.LeaderElection.Namespace,
 		LeaderElectionResourceLock: "leases",
 		// A stopped manager hands over at once instead of after the lease.
 		LeaderElectionReleaseOnCancel: true,

@@ -14,8 +14,12 @@ import (
 )
 
 // addMigration rewrites objects that are stored in an older API version, and
-// drops versions that are served no more from their managed fields.
+// drops versions that are served no more from their managed fields. It concerns
+// all objects of a kind, so a manager of one namespace does not do it.
 func addMigration(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if o.Namespace != "" {
+		return nil
+	}
 	kinds := map[client.Object]crdmigrator.ByObjectConfig{}
 	if o.Bootstrap {
 		kinds[&bootstrapv1.RKE2Config{}] = crdmigrator.ByObjectConfig{UseCache: true, UseStatusForStorageVersionMigration: true}
