@@ -27,7 +27,10 @@ type agreement struct {
 func agreements(cp *controlplanev1.RKE2ControlPlane) []agreement {
 	s, path := &cp.Spec.ServerConfig, specPath.Child("serverConfig")
 	disabled := func(c controlplanev1.DisabledKubernetesComponent) string {
-		return fmt.Sprint(slices.Contains(s.DisableComponents.KubernetesComponents, c))
+		if slices.Contains(s.DisableComponents.KubernetesComponents, c) {
+			return string(c) + " listed"
+		}
+		return string(c) + " not listed"
 	}
 	components := path.Child("disableComponents", "kubernetesComponents")
 	provider, key := encryption(cp)
@@ -40,8 +43,15 @@ func agreements(cp *controlplanev1.RKE2ControlPlane) []agreement {
 		{path.Child("supervisorMetrics"), "supervisor-metrics", fmt.Sprint(s.SupervisorMetrics)},
 		{path.Child("secretsEncryption", "provider"), "secrets-encryption-provider", provider},
 		{path.Child("secretsEncryption", "encryptionKeySecret"), "the key Secrets are encrypted with", key},
-		{path.Child("externalDatastoreSecret"), "the use of an external datastore", fmt.Sprint(s.ExternalDatastoreSecret != nil)},
+		{path.Child("externalDatastoreSecret"), "where the cluster's data are", datastore(s)},
 	}
+}
+
+func datastore(s *controlplanev1.RKE2ServerConfig) string {
+	if s.ExternalDatastoreSecret == nil {
+		return "embedded etcd"
+	}
+	return "an external datastore"
 }
 
 // encryption returns the scheme Secrets are encrypted with, and the Secret with
