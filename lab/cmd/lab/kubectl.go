@@ -19,10 +19,11 @@ import (
 
 func newKubectlCommand(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "kubectl [--dir DIR] [--cluster [NAMESPACE/]NAME] ARGS…",
-		Short: "Run kubectl against the management cluster or a workload cluster",
+		Use:   "kubectl [--dir DIR] [--management NAME] [--cluster [NAMESPACE/]NAME] ARGS…",
+		Short: "Run kubectl against a management cluster or a workload cluster",
 		Example: "  lab kubectl get machines -A\n" +
-			"  lab kubectl --cluster demo get nodes",
+			"  lab kubectl --cluster demo get nodes\n" +
+			"  lab kubectl --management second get clusters",
 		// Everything but the lab's own leading flags belongs to kubectl.
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,14 +34,14 @@ func newKubectlCommand(dir *string) *cobra.Command {
 			if own.dir != "" {
 				*dir = own.dir
 			}
-			return kubectl(cmd, *dir, own.cluster, rest)
+			return kubectl(cmd, *dir, own, rest)
 		},
 	}
 }
 
 type kubectlFlags struct {
-	dir, cluster string
-	help         bool
+	dir, management, cluster string
+	help                     bool
 }
 
 // splitFlags takes the lab's own flags from the front of args.
@@ -54,6 +55,8 @@ func splitFlags(args []string) (own kubectlFlags, rest []string) {
 		switch name {
 		case "--dir":
 			own.dir = value
+		case "--management":
+			own.management = value
 		case "--cluster":
 			own.cluster = value
 		case "-h", "--help":
@@ -67,7 +70,7 @@ func splitFlags(args []string) (own kubectlFlags, rest []string) {
 	return own, args
 }
 
-func kubectl(cmd *cobra.Command, dir, cluster string, args []string) error {
+func kubectl(cmd *cobra.Command, dir string, own kubectlFlags, args []string) error {
 	lab, err := labclient.Attach(dir)
 	if err != nil {
 		return err
@@ -78,7 +81,7 @@ func kubectl(cmd *cobra.Command, dir, cluster string, args []string) error {
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	kubeconfig, err := lab.LocalKubeconfig(ctx, clusterKey(cluster))
+	kubeconfig, err := localKubeconfig(ctx, lab, own)
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,14 @@ func kubectl(cmd *cobra.Command, dir, cluster string, args []string) error {
 	return nil
 }
 
-// clusterKey reads [NAMESPACE/]NAME; nil means the management cluster.
+func localKubeconfig(ctx context.Context, lab *labclient.Lab, own kubectlFlags) (string, error) {
+	if cluster := clusterKey(own.cluster); cluster != nil {
+		return lab.LocalWorkloadKubeconfig(ctx, own.management, *cluster)
+	}
+	return lab.LocalManagementKubeconfig(ctx, own.management)
+}
+
+// clusterKey reads [NAMESPACE/]NAME; nil means none.
 func clusterKey(text string) *client.ObjectKey {
 	if text == "" {
 		return nil

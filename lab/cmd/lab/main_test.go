@@ -37,6 +37,7 @@ func TestSplitFlagsLeavesKubectlItsOwn(t *testing.T) {
 		"none":          {[]string{"get", "pods", "--cluster", "x"}, kubectlFlags{}, []string{"get", "pods", "--cluster", "x"}},
 		"both":          {[]string{"--dir", "d", "--cluster=c", "get", "-n", "x"}, kubectlFlags{dir: "d", cluster: "c"}, []string{"get", "-n", "x"}},
 		"kubectl first": {[]string{"-n", "x", "get"}, kubectlFlags{}, []string{"-n", "x", "get"}},
+		"management":    {[]string{"--management", "second", "get"}, kubectlFlags{management: "second"}, []string{"get"}},
 		"help":          {[]string{"--help"}, kubectlFlags{help: true}, []string{"--help"}},
 		"no value":      {[]string{"--cluster"}, kubectlFlags{}, []string{}},
 	} {

@@ -101,7 +101,7 @@ func (l *Lab) Management() *rest.Config { return rest.CopyConfig(l.management) }
 // Workload returns an administrator's access to the cluster, through its load
 // balancer, with the kubeconfig that its control plane provider has written.
 func (l *Lab) Workload(ctx context.Context, cluster client.ObjectKey) (*rest.Config, error) {
-	kubeconfig, err := l.WorkloadKubeconfig(ctx, cluster)
+	kubeconfig, err := workloadKubeconfig(ctx, l.Management(), cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +112,10 @@ func (l *Lab) Workload(ctx context.Context, cluster client.ObjectKey) (*rest.Con
 	return config, nil
 }
 
-// WorkloadKubeconfig returns the kubeconfig of a cluster as it is stored in
-// the management cluster; its address is reached inside the lab only.
-func (l *Lab) WorkloadKubeconfig(ctx context.Context, cluster client.ObjectKey) ([]byte, error) {
-	c, err := l.Client()
+// workloadKubeconfig returns the kubeconfig of a cluster as it is stored in a
+// management cluster; its address is reached inside the lab only.
+func workloadKubeconfig(ctx context.Context, management *rest.Config, cluster client.ObjectKey) ([]byte, error) {
+	c, err := clientOf(management)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +129,10 @@ func (l *Lab) WorkloadKubeconfig(ctx context.Context, cluster client.ObjectKey) 
 
 // Client returns a client of the management cluster that knows Kubernetes',
 // Cluster API's and the lab's kinds, and any other as unstructured objects.
-func (l *Lab) Client() (client.WithWatch, error) {
-	c, err := client.NewWithWatch(l.Management(), client.Options{Scheme: scheme})
+func (l *Lab) Client() (client.WithWatch, error) { return clientOf(l.Management()) }
+
+func clientOf(management *rest.Config) (client.WithWatch, error) {
+	c, err := client.NewWithWatch(management, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("client of the management cluster: %w", err)
 	}
@@ -162,15 +164,18 @@ func (l *Lab) Exec(ctx context.Context, machine string, argv ...string) (output 
 	return string(result.Stdout) + string(result.Stderr), result.ExitCode, err
 }
 
-// MachineNames lists the machines that exist, also those that have been switched off.
+// MachineNames lists the clusters' machines that exist, also those that have
+// been switched off. The nodes of the management cluster are not among them.
 func (l *Lab) MachineNames(ctx context.Context) ([]string, error) {
 	machines, err := l.control.Machines(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(machines))
-	for i, m := range machines {
-		names[i] = m.Name
+	names := []string{}
+	for _, m := range machines {
+		if m.Cluster != "" {
+			names = append(names, m.Name)
+		}
 	}
 	return names, nil
 }

@@ -2,11 +2,14 @@ package labclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // managementTimeout bounds the start of a further management cluster; on an idle computer it takes some ten seconds.
@@ -22,6 +25,10 @@ func (l *Lab) AddManagement(ctx context.Context, name string) (*rest.Config, err
 	if err := l.control.AddManagement(ctx, name); err != nil {
 		return nil, err
 	}
+	return l.managementConfig(name)
+}
+
+func (l *Lab) managementConfig(name string) (*rest.Config, error) {
 	kubeconfig, err := l.managementKubeconfig(name)
 	if err != nil {
 		return nil, err
@@ -35,6 +42,9 @@ func (l *Lab) AddManagement(ctx context.Context, name string) (*rest.Config, err
 
 func (l *Lab) managementKubeconfig(name string) ([]byte, error) {
 	data, err := os.ReadFile(l.folder.Plane(name).Kubeconfig())
+	if errors.Is(err, fs.ErrNotExist) && name != "" {
+		return nil, fmt.Errorf("the lab has no management cluster %q; `lab management add` starts one", name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of the management cluster: %w", err)
 	}
@@ -46,6 +56,20 @@ func (l *Lab) managementKubeconfig(name string) ([]byte, error) {
 // see LocalKubeconfig. The caller removes the file.
 func (l *Lab) LocalManagementKubeconfig(ctx context.Context, name string) (path string, err error) {
 	inside, err := l.managementKubeconfig(name)
+	if err != nil {
+		return "", err
+	}
+	return l.localise(ctx, inside)
+}
+
+// LocalWorkloadKubeconfig does the same for a workload cluster whose objects
+// are in the named management cluster.
+func (l *Lab) LocalWorkloadKubeconfig(ctx context.Context, management string, cluster client.ObjectKey) (path string, err error) {
+	config, err := l.managementConfig(management)
+	if err != nil {
+		return "", err
+	}
+	inside, err := workloadKubeconfig(ctx, config, cluster)
 	if err != nil {
 		return "", err
 	}

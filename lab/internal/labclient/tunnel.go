@@ -21,11 +21,7 @@ func (l *Lab) LocalKubeconfig(ctx context.Context, cluster *client.ObjectKey) (p
 	if cluster == nil {
 		return l.LocalManagementKubeconfig(ctx, "")
 	}
-	inside, err := l.WorkloadKubeconfig(ctx, *cluster)
-	if err != nil {
-		return "", err
-	}
-	return l.localise(ctx, inside)
+	return l.LocalWorkloadKubeconfig(ctx, "", *cluster)
 }
 
 // localise writes a kubeconfig whose servers are tunnels to those of the given one.
