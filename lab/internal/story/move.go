@@ -20,6 +20,8 @@ import (
 const (
 	// moveTimeout bounds the run of clusterctl; alone it takes some ten seconds.
 	moveTimeout = 5 * time.Minute
+	// settleLimit is how long it may take until all controllers have said what they know of a complete cluster.
+	settleLimit = 2 * time.Minute
 	// rebuildLimit is how long it may take until the status of all objects is what it was before the move.
 	rebuildLimit = 2 * time.Minute
 	// quietTime is how long nothing may be replaced after that.
@@ -51,6 +53,9 @@ func playMove(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
+	if err := r.WaitFor(ctx, "every condition to be known", settleLimit, c.settled); err != nil {
+		return err
+	}
 	before, err := c.picture(ctx)
 	if err != nil {
 		return err
@@ -62,8 +67,8 @@ func playMove(ctx context.Context, r *Run) error {
 		return err
 	}
 	gaps := clients.writer.Figures(time.Now())
-	r.Figure(timeline.AtMost("longest gap of the writer during the move", gaps.Longest, gapLimit))
-	if err := c.safeUpgrade(ctx, clients); err != nil {
+	r.Figure(timeline.AtMost("longest gap of the writer during the move", gaps.Longest, shared.gap))
+	if err := c.safeUpgrade(ctx, clients, shared); err != nil {
 		return err
 	}
 	r.drawPage("Moved to another management cluster, and upgraded there", "writer", "reader")

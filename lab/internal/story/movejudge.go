@@ -21,28 +21,25 @@ func (c *Cluster) judgeMove(ctx context.Context, before *picture) error {
 	r.Check("first management cluster", "nothing of the cluster is left", len(left) == 0, "%d objects left %s", len(left), some(slices.Sorted(maps.Keys(left))))
 
 	began := time.Now()
-	var after *picture
 	var differs []string
 	err = r.WaitFor(ctx, "the status of all objects to be what it was", rebuildLimit, func(ctx context.Context) (bool, string, error) {
-		var err error
-		if after, err = c.picture(ctx); err != nil {
+		objects, err := objectsOf(ctx, r.Management, c.Spec.Name)
+		if err != nil {
 			return false, "", err
 		}
-		differs = diff(before.status(), after.status())
+		differs = diff(before.status(), (&picture{objects: objects}).status())
 		return len(differs) == 0, strings.Join(differs, "; "), nil
 	})
-	if after == nil {
-		return err
-	}
 	r.Figure(timeline.AtMost("status rebuilt after", time.Since(began), rebuildLimit))
-	r.Check("status", "is what it was, of every object", err == nil, "%d objects, %d differ %s", len(after.objects), len(differs), some(differs))
+	r.Check("status", "is what it was, of every object", err == nil, "%d objects, %d differ %s", len(before.objects), len(differs), some(differs))
 	// From here on what was known of the machines is true again.
 	c.Machines.FollowAt(ctx, r.Management)
 	if err := c.WaitComplete(ctx, c.Spec.Servers, c.Spec.Version, patience); err != nil {
 		return err
 	}
 	r.Note("complete in the second management cluster; nothing may be replaced for %s", quietTime)
-	if after, err = c.staysQuiet(ctx, after); err != nil {
+	after, err := c.staysQuiet(ctx)
+	if err != nil {
 		return err
 	}
 	c.judgeArrival(before, after)
@@ -51,23 +48,27 @@ func (c *Cluster) judgeMove(ctx context.Context, before *picture) error {
 }
 
 // staysQuiet looks for quietTime whether the machines stay the same objects, and returns a last picture.
-func (c *Cluster) staysQuiet(ctx context.Context, arrived *picture) (*picture, error) {
+func (c *Cluster) staysQuiet(ctx context.Context) (*picture, error) {
+	arrived, err := machineIdentities(ctx, c.r.Management, c.Spec.Name)
+	if err != nil {
+		return nil, err
+	}
 	deadline := time.Now().Add(quietTime)
 	looks := 0
 	var faults []string
-	err := c.r.WaitFor(ctx, "the minute to pass", quietTime+time.Minute, func(ctx context.Context) (bool, string, error) {
+	err = c.r.WaitFor(ctx, "the minute to pass", quietTime+time.Minute, func(ctx context.Context) (bool, string, error) {
 		machines, err := machineIdentities(ctx, c.r.Management, c.Spec.Name)
 		if err != nil {
 			return false, "", err
 		}
 		looks++
-		faults = diff(arrived.machines, machines)
+		faults = diff(arrived, machines)
 		return len(faults) > 0 || time.Now().After(deadline), fmt.Sprintf("%d looks, nothing replaced", looks), nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.r.Check("machines", "none is replaced for "+quietTime.String(), len(faults) == 0, "%d looks at %d machines %s", looks, len(arrived.machines), some(faults))
+	c.r.Check("machines", "none is replaced for "+quietTime.String(), len(faults) == 0, "%d looks at %d machines %s", looks, len(arrived), some(faults))
 	return c.picture(ctx)
 }
 

@@ -30,14 +30,31 @@ var graphKinds = append([]schema.GroupVersionKind{
 type picture struct {
 	// objects by kind and name.
 	objects map[string]*unstructured.Unstructured
-	// machines are the identities of the Machine objects.
-	machines map[string]string
 	// secrets are fingerprints of the Secrets' types and data.
 	secrets map[string]string
 	// booted tells when each machine of the laboratory was booted.
 	booted map[string]string
 	// nodes and members are the identities of Nodes and etcd members.
 	nodes, members map[string]string
+}
+
+// settled tells whether no condition of the cluster's objects is unknown.
+func (c *Cluster) settled(ctx context.Context) (bool, string, error) {
+	objects, err := objectsOf(ctx, c.r.Management, c.Spec.Name)
+	if err != nil {
+		return false, "", err
+	}
+	var unknown []string
+	for key, o := range objects {
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, item := range conditions {
+			if c, ok := item.(fields); ok && c["status"] == string(corev1.ConditionUnknown) {
+				unknown = append(unknown, fmt.Sprintf("%s: %v", key, c["type"]))
+			}
+		}
+	}
+	slices.Sort(unknown)
+	return len(unknown) == 0, strings.Join(unknown, ", "), nil
 }
 
 // picture takes a picture of the cluster as the current management cluster and the workload cluster show it.
@@ -47,9 +64,6 @@ func (c *Cluster) picture(ctx context.Context) (*picture, error) {
 		into *map[string]string
 		at   func(context.Context) (map[string]string, error)
 	}{
-		{&p.machines, func(ctx context.Context) (map[string]string, error) {
-			return machineIdentities(ctx, c.r.Management, c.Spec.Name)
-		}},
 		{&p.secrets, c.secretPrints}, {&p.booted, c.r.bootTimes}, {&p.nodes, c.nodeIdentities}, {&p.members, c.memberIdentities},
 	} {
 		found, err := look.at(ctx)
