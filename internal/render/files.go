@@ -131,6 +131,9 @@ func environmentDropIn(env map[string]string) []byte {
 func caFiles(in *Input) []file {
 	var files []file
 	add := func(pair KeyPair, elem ...string) {
+		if len(pair.Cert) == 0 {
+			return
+		}
 		base := in.dataPath(append([]string{"server", "tls"}, elem...)...)
 		files = append(files,
 			file{path: base + ".crt", mode: modePublic, content: pair.Cert},

@@ -84,7 +84,8 @@ type CAs struct {
 	Server KeyPair
 	// Client signs the certificates clients show to the API server.
 	Client KeyPair
-	// EtcdServer signs the certificates of etcd's client side, EtcdPeer those of etcd members among themselves.
+	// EtcdServer signs the certificates of etcd's client side, EtcdPeer those of etcd members among themselves. A legacy
+	// cluster has none: RKE2 makes its own.
 	EtcdServer, EtcdPeer KeyPair
 }
 

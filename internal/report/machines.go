@@ -168,7 +168,7 @@ func (r reporter) machineAddresses(method controlplanev1.RegistrationMethod) []s
 	})
 	var out []string
 	for _, m := range machines {
-		if address := addressFor(m, method); r.accepts(m.Name) && address != "" && !slices.Contains(out, address) {
+		if address := AddressFor(m, method); r.accepts(m.Name) && address != "" && !slices.Contains(out, address) {
 			out = append(out, address)
 		}
 	}
@@ -188,7 +188,9 @@ func (r reporter) accepts(machine string) bool {
 	return listed && member.HealthyVoter()
 }
 
-func addressFor(m *clusterv1.Machine, method controlplanev1.RegistrationMethod) string {
+// AddressFor is the address of a server that the method selects, empty when it
+// has none.
+func AddressFor(m *clusterv1.Machine, method controlplanev1.RegistrationMethod) string {
 	internal := addressOf(m, clusterv1.MachineInternalIP)
 	external := addressOf(m, clusterv1.MachineExternalIP)
 	switch {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,12 +22,10 @@ import (
 func (r *Reconciler) saveData(ctx context.Context, t *target, out *render.Output) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: t.config.Namespace,
-			Name:      t.config.Name,
-			Labels:    map[string]string{clusterv1.ClusterNameLabel: t.cluster.Name},
-			OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(t.config, bootstrapv1.GroupVersion.WithKind(configKind)),
-			},
+			Namespace:       t.config.Namespace,
+			Name:            t.config.Name,
+			Labels:          map[string]string{clusterv1.ClusterNameLabel: t.cluster.Name},
+			OwnerReferences: []metav1.OwnerReference{t.controller()},
 		},
 		Type: secrets.Type,
 		Data: map[string][]byte{
@@ -45,13 +45,46 @@ func (r *Reconciler) saveData(ctx context.Context, t *target, out *render.Output
 	if err := r.APIReader.Get(ctx, key, found); err != nil {
 		return fmt.Errorf("get Secret %s: %w", key, err)
 	}
-	if owner := metav1.GetControllerOf(found); owner == nil || owner.UID != t.config.UID {
+	if ref := ownerOf(found, bootstrapv1.GroupVersion.Group, configKind); ref == nil || ref.Name != t.config.Name {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason,
 			"Secret %s exists and does not belong to this RKE2Config; delete or rename it", key).lookAgain()
 	}
-	found.Labels, found.Data = secret.Labels, secret.Data
+	found.Labels, found.OwnerReferences, found.Data = secret.Labels, secret.OwnerReferences, secret.Data
 	if err := r.Client.Update(ctx, found); err != nil {
 		return fmt.Errorf("update Secret %s: %w", key, err)
 	}
 	return nil
+}
+
+// ownData repairs the owner of data that exist: another provider, or a backup, may have left a reference with another
+// version or identity, and the Secret would go too early or never. The data themselves are never touched.
+func (r *Reconciler) ownData(ctx context.Context, t *target) error {
+	found := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: t.config.Namespace, Name: ptr.Deref(t.config.Status.DataSecretName, "")}
+	err := r.Client.Get(ctx, key, found)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get Secret %s: %w", key, err)
+	}
+	updated := found.DeepCopy()
+	ref := ownerOf(updated, bootstrapv1.GroupVersion.Group, configKind)
+	if ref == nil || ref.Name != t.config.Name {
+		return nil
+	}
+	*ref = t.controller()
+	if equality.Semantic.DeepEqual(found.OwnerReferences, updated.OwnerReferences) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(found, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, updated, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("set the owner of Secret %s: %w", key, err)
+	}
+	return nil
+}
+
+// controller is the owner reference of the data.
+func (t *target) controller() metav1.OwnerReference {
+	return *metav1.NewControllerRef(t.config, bootstrapv1.GroupVersion.WithKind(configKind))
 }

@@ -154,6 +154,7 @@ func TestReferencedSecrets(t *testing.T) {
 	w.Expect(api.Create(w.ctx, secret)).To(Succeed())
 	ref := corev1.ObjectReference{Name: "content"}
 	w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) {
+		cp.Annotations = map[string]string{controlplanev1.FirstServerByAnnotation: controlplanev1.FirstServerByDrover}
 		cp.Spec.ServerConfig.AuditPolicySecret = &ref
 		cp.Spec.ServerConfig.ExternalDatastoreSecret = &ref
 		cp.Spec.ServerConfig.Etcd.BackupConfig.S3 = &controlplanev1.EtcdS3{

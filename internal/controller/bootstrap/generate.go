@@ -7,12 +7,15 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/render"
 	"github.com/drover-project/drover/internal/version"
+	"github.com/drover-project/drover/internal/world/desired"
+	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/secrets"
 )
 
@@ -53,8 +56,13 @@ func (r *Reconciler) generate(ctx context.Context, t *target) error {
 
 // input gathers what the bootstrap data depend on.
 func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *controlplanev1.RKE2ControlPlane) (render.Input, error) {
-	in := render.Input{Config: t.config.Spec, Cluster: clusterSettings(t, controlPlane)}
-	var err error
+	in := render.Input{Config: t.config.Spec}
+	servers, err := r.otherServers(ctx, t)
+	if err != nil {
+		return in, err
+	}
+	join := registration{target: t, controlPlane: controlPlane, servers: servers}
+	in.Cluster = clusterSettings(t, controlPlane, join.wanted())
 	if in.Version, err = version.Parse(t.machine.Spec.Version); err != nil {
 		return in, waitFor(bootstrapv1.DataSecretNotAvailableReason, "Machine %s: spec.version: %v%s",
 			t.machine.Name, err, versionOwner(t, controlPlane))
@@ -62,13 +70,13 @@ func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *control
 	if in.Server, err = serverConfig(t, controlPlane); err != nil {
 		return in, err
 	}
-	if in.Role, err = role(t); err != nil {
+	if in.Role, err = role(t, controlPlane, servers); err != nil {
 		return in, err
 	}
 	if in.Role == render.FirstServer {
-		in.CAs, err = r.certificates(ctx, t)
+		in.CAs, err = r.certificates(ctx, t, controlPlane)
 	} else {
-		in.JoinAddress, err = joinAddress(t, controlPlane)
+		in.JoinAddress, err = join.host()
 	}
 	if err != nil {
 		return in, err
@@ -95,7 +103,7 @@ func versionOwner(t *target, controlPlane *controlplanev1.RKE2ControlPlane) stri
 func serverConfig(t *target, controlPlane *controlplanev1.RKE2ControlPlane) (controlplanev1.RKE2ServerConfig, error) {
 	text, ok := t.machine.Annotations[controlplanev1.ServerConfigurationAnnotation]
 	if !t.isServer() || !ok {
-		return controlPlane.Spec.ServerConfig, nil
+		return desired.ServerConfig(controlPlane, controlPlane.Spec.ServerConfig), nil
 	}
 	var config controlplanev1.RKE2ServerConfig
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
@@ -103,54 +111,71 @@ func serverConfig(t *target, controlPlane *controlplanev1.RKE2ControlPlane) (con
 			"Machine %s: the annotation %s is not the JSON of a serverConfig; delete the Machine to have it made anew",
 			t.machine.Name, controlplanev1.ServerConfigurationAnnotation)
 	}
-	return config, nil
+	return desired.ServerConfig(controlPlane, config), nil
 }
 
 // clusterSettings takes from the Cluster what all servers have to know.
-func clusterSettings(t *target, controlPlane *controlplanev1.RKE2ControlPlane) render.Cluster {
+func clusterSettings(t *target, controlPlane *controlplanev1.RKE2ControlPlane, wanted desired.Registration) render.Cluster {
 	network := t.cluster.Spec.ClusterNetwork
 	settings := render.Cluster{
-		EndpointHost: t.cluster.Spec.ControlPlaneEndpoint.Host,
-		PodCIDRs:     network.Pods.CIDRBlocks,
-		ServiceCIDRs: network.Services.CIDRBlocks,
-	}
-	if controlPlane.Spec.RegistrationMethodOrDefault() == controlplanev1.RegistrationAddress {
-		settings.RegistrationHost = controlPlane.Spec.RegistrationAddress
+		EndpointHost:     t.cluster.Spec.ControlPlaneEndpoint.Host,
+		PodCIDRs:         network.Pods.CIDRBlocks,
+		ServiceCIDRs:     network.Services.CIDRBlocks,
+		RegistrationHost: wanted.Address,
 	}
 	// All servers have to agree on the domain, and servers another provider made do not have the Cluster's.
-	if controlPlane.Annotations[controlplanev1.FirstServerByAnnotation] == controlplanev1.FirstServerByDrover {
+	if !desired.TakenOver(controlPlane) {
 		settings.Domain = network.ServiceDomain
 	}
 	return settings
 }
 
-// role decides what the machine becomes.
-func role(t *target) (render.Role, error) {
+// role decides what the machine becomes. The Cluster's own status is not enough to tell that there is no first server
+// yet: after a move to another management cluster it is empty for a while, and a second first server would start a
+// second cluster under the first one's name.
+func role(t *target, controlPlane *controlplanev1.RKE2ControlPlane, servers []clusterv1.Machine) (render.Role, error) {
+	running := initialized(t.cluster) || scope.Initialized(controlPlane)
 	switch {
-	case !initialized(t.cluster) && t.isServer():
-		return render.FirstServer, nil
-	case !initialized(t.cluster):
+	case t.isServer() && running:
+		return render.JoiningServer, nil
+	case t.isServer():
+		return render.FirstServer, noOtherServer(t, servers)
+	case initialized(t.cluster):
+		return render.Worker, nil
+	default:
 		return 0, waitFor(bootstrapv1.WaitingForControlPlaneInitializedReason,
 			"waiting for the first server of Cluster %s to come up (ControlPlaneInitialized)", t.cluster.Name)
-	case t.isServer():
-		return render.JoiningServer, nil
-	default:
-		return render.Worker, nil
 	}
 }
 
-// certificates reads the certificate authorities the first server is given.
-func (r *Reconciler) certificates(ctx context.Context, t *target) (*render.CAs, error) {
+// noOtherServer is a *wait while there is another Machine of a server that has been given its bootstrap data. That it
+// is being deleted makes no difference: its server may still run.
+func noOtherServer(t *target, servers []clusterv1.Machine) error {
+	for i := range servers {
+		if !hasNoData(&servers[i]) {
+			return waitFor(bootstrapv1.WaitingForControlPlaneInitializedReason,
+				"waiting for Cluster %s to be initialized: Machine %s has its bootstrap data already and may be its first server",
+				t.cluster.Name, servers[i].Name)
+		}
+	}
+	return nil
+}
+
+// certificates reads the certificate authorities the first server is given. RKE2 makes those itself that a legacy
+// cluster does not have.
+func (r *Reconciler) certificates(ctx context.Context, t *target, controlPlane *controlplanev1.RKE2ControlPlane) (*render.CAs, error) {
 	var cas render.CAs
-	for purpose, pair := range map[secrets.Purpose]*render.KeyPair{
+	places := map[secrets.Purpose]*render.KeyPair{
 		secrets.ServerCA: &cas.Server, secrets.ClientCA: &cas.Client,
 		secrets.EtcdCA: &cas.EtcdServer, secrets.EtcdPeerCA: &cas.EtcdPeer,
-	} {
+	}
+	_, legacy := controlPlane.Annotations[controlplanev1.LegacyAnnotation]
+	for _, purpose := range secrets.Purposes(legacy) {
 		found, err := secrets.LookupCA(ctx, r.APIReader, t.clusterKey(), purpose)
 		if err != nil {
 			return nil, missing(err)
 		}
-		*pair = render.KeyPair{Cert: found.Cert, Key: found.Key}
+		*places[purpose] = render.KeyPair{Cert: found.Cert, Key: found.Key}
 	}
 	return &cas, nil
 }

@@ -60,6 +60,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if ownerOf(config, clusterv1.GroupVersion.Group, "MachinePool") != nil {
 		return r.report(ctx, config, nil, func(context.Context, *target) error {
+			if hasData(config) {
+				return nil
+			}
 			return waitFor(bootstrapv1.DataSecretNotAvailableReason,
 				"MachinePools are not supported yet; use a MachineDeployment")
 		})
@@ -114,15 +117,14 @@ func patchConfig(ctx context.Context, helper *patch.Helper, config *bootstrapv1.
 
 // reconcile makes sure that the bootstrap data exist. The error is a *wait when they cannot exist yet.
 func (r *Reconciler) reconcile(ctx context.Context, t *target) error {
-	status := &t.config.Status
-	if ptr.Deref(status.Initialization.DataSecretCreated, false) && ptr.Deref(status.DataSecretName, "") != "" {
-		return nil
+	if hasData(t.config) {
+		return r.ownData(ctx, t)
 	}
 	if name := ptr.Deref(t.machine.Spec.Bootstrap.DataSecretName, ""); name != "" {
 		// The status is not carried along when objects move to another management cluster. The Machine tells that
 		// there are data already.
 		t.setDataSecret(name)
-		return nil
+		return r.ownData(ctx, t)
 	}
 	if !t.machine.DeletionTimestamp.IsZero() {
 		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "Machine %s is being deleted", t.machine.Name)
@@ -132,6 +134,11 @@ func (r *Reconciler) reconcile(ctx context.Context, t *target) error {
 			"waiting for the infrastructure of Cluster %s to be provisioned", t.cluster.Name)
 	}
 	return r.generate(ctx, t)
+}
+
+// hasData tells whether the status says that the data exist.
+func hasData(config *bootstrapv1.RKE2Config) bool {
+	return ptr.Deref(config.Status.Initialization.DataSecretCreated, false) && ptr.Deref(config.Status.DataSecretName, "") != ""
 }
 
 // setDataSecret notes in the status that the data exist.

@@ -19,6 +19,7 @@ import (
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/secrets"
 )
 
@@ -109,7 +110,7 @@ func TestStaleControlPlaneChangesNoDomain(t *testing.T) {
 	stale := &Reconciler{Client: staleClient{api}, APIReader: api}
 	controlPlane, err := stale.controlPlane(w.ctx, &target{config: w.config("cp-1"), machine: w.machine("cp-1"), cluster: w.cluster()})
 	w.Expect(err).NotTo(HaveOccurred())
-	settings := clusterSettings(&target{cluster: w.cluster()}, controlPlane)
+	settings := clusterSettings(&target{cluster: w.cluster()}, controlPlane, desired.Registration{})
 	w.Expect(settings.Domain).To(Equal("example.internal"))
 }
 

@@ -23,6 +23,7 @@ import (
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/secrets"
 )
 
@@ -164,6 +165,7 @@ func controlPlaneChanged() predicate.Predicate {
 		}
 		return before.Generation != after.Generation ||
 			firstServerBy(before) != firstServerBy(after) ||
+			scope.Initialized(before) != scope.Initialized(after) ||
 			!slices.Equal(before.Status.AvailableServerIPs, after.Status.AvailableServerIPs)
 	}}
 }

@@ -42,7 +42,7 @@ func Outdated(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine, config 
 // and written again, so that key order, fields at their zero value and fields
 // that nobody knows do not matter.
 func serverConfigDiffers(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine) string {
-	recorded, known := recordedServerConfig(m)
+	recorded, known := RecordedServerConfig(m)
 	if !known {
 		return ""
 	}
@@ -53,9 +53,9 @@ func serverConfigDiffers(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machi
 	return "server configuration changed: " + strings.Join(fields, ", ")
 }
 
-// recordedServerConfig is the server configuration a Machine was made with. The
+// RecordedServerConfig is the server configuration a Machine was made with. The
 // second result is false when there is no record that can be read.
-func recordedServerConfig(m *clusterv1.Machine) (controlplanev1.RKE2ServerConfig, bool) {
+func RecordedServerConfig(m *clusterv1.Machine) (controlplanev1.RKE2ServerConfig, bool) {
 	var config controlplanev1.RKE2ServerConfig
 	text, ok := m.Annotations[controlplanev1.ServerConfigurationAnnotation]
 	if !ok || json.Unmarshal([]byte(text), &config) != nil {

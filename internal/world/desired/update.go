@@ -55,7 +55,7 @@ func records(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine) map[stri
 			out[key] = recorded
 		}
 	}
-	if _, known := recordedServerConfig(m); !known {
+	if _, known := RecordedServerConfig(m); !known {
 		out[controlplanev1.ServerConfigurationAnnotation] = string(mustJSON(cp.Spec.ServerConfig))
 	}
 	if _, known := RecordedRegistration(m); !known {
