@@ -108,6 +108,13 @@ unit: prerequisites envtest ## Run the tests that need no laboratory
 	go test ./...
 	go -C lab test $$(go -C lab list ./... | grep -v /stories)
 
+# How long each kind is looked at.
+FUZZTIME ?= 60s
+
+.PHONY: fuzz
+fuzz: ## Convert arbitrary objects of every kind between the API versions, there and back, for FUZZTIME each
+	go test ./internal/conversion -run TestRoundTrip -count=1 -timeout 0 -v -args -fuzz-time $(FUZZTIME)
+
 .PHONY: stories
 stories: build ## Run every story of the laboratory (real etcd, API server and kubelet)
 	go -C lab test -count=1 -v -parallel 2 -timeout 60m ./stories
