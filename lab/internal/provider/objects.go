@@ -74,7 +74,8 @@ type Webhooks struct {
 }
 
 // Webhooks reads the provider's admission webhooks, pointed to its process at
-// address. Their names get the provider's name in front, as kustomize would do.
+// address. Their names get the provider's name in front, as kustomize would do,
+// and configurations of the same name become one.
 func (p *Provider) Webhooks(address string, caBundle []byte) (Webhooks, error) {
 	var out Webhooks
 	i := slices.IndexFunc(p.Processes, func(process Process) bool { return process.Webhook != nil && process.Webhook.Admission })
@@ -106,6 +107,10 @@ func (w *Webhooks) add(document []byte, prefix string, point func(*admissionv1.W
 		for i := range config.Webhooks {
 			point(&config.Webhooks[i].ClientConfig)
 		}
+		if i := slices.IndexFunc(w.Mutating, func(other *admissionv1.MutatingWebhookConfiguration) bool { return other.Name == config.Name }); i >= 0 {
+			w.Mutating[i].Webhooks = append(w.Mutating[i].Webhooks, config.Webhooks...)
+			return nil
+		}
 		w.Mutating = append(w.Mutating, config)
 	case "ValidatingWebhookConfiguration":
 		config := &admissionv1.ValidatingWebhookConfiguration{}
@@ -115,6 +120,10 @@ func (w *Webhooks) add(document []byte, prefix string, point func(*admissionv1.W
 		config.Name = prefix + config.Name
 		for i := range config.Webhooks {
 			point(&config.Webhooks[i].ClientConfig)
+		}
+		if i := slices.IndexFunc(w.Validating, func(other *admissionv1.ValidatingWebhookConfiguration) bool { return other.Name == config.Name }); i >= 0 {
+			w.Validating[i].Webhooks = append(w.Validating[i].Webhooks, config.Webhooks...)
+			return nil
 		}
 		w.Validating = append(w.Validating, config)
 	default:

@@ -105,6 +105,7 @@ func TestObjectsPointToTheProcess(t *testing.T) {
 	write(t, dir, "provider.yaml", valid)
 	write(t, dir, "crds/thing.yaml", crd)
 	write(t, dir, "webhooks/all.yaml", webhook)
+	write(t, dir, "webhooks/more.yaml", strings.ReplaceAll(webhook, "thing.demo", "another.demo"))
 	p, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +120,9 @@ func TestObjectsPointToTheProcess(t *testing.T) {
 	hooks, err := p.Webhooks("10.77.0.1", []byte("CA"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(hooks.Validating) != 1 || len(hooks.Validating[0].Webhooks) != 2 {
+		t.Fatalf("got %v, want both files' webhooks in one configuration", hooks.Validating)
 	}
 	config := hooks.Validating[0]
 	if got, want := *config.Webhooks[0].ClientConfig.URL, "https://10.77.0.1:9443/validate-thing"; got != want {
