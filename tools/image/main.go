@@ -16,7 +16,7 @@ import (
 )
 
 // limit ends a build that hangs; a first build compiles everything twice.
-const limit = 30 * time.Minute
+const limit = 2 * time.Hour
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

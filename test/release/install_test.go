@@ -1,0 +1,194 @@
+package release
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1beta1 "github.com/drover-project/drover/api/bootstrap/v1beta1"
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+)
+
+// installed is a plane with both providers and their running managers.
+type installed struct {
+	*plane
+	bootstrap, controlPlane *manager
+}
+
+// installRelease installs both providers and runs their managers. The objects
+// are the components, or what was made of them.
+func (p *plane) installRelease(t *testing.T, bootstrap, controlPlane []*unstructured.Unstructured, more ...string) installed {
+	t.Helper()
+	ports := [2]int{freePort(t), freePort(t)}
+	p.install(t, reachable(t, aggregated(t, bootstrap), ports[0]))
+	p.install(t, reachable(t, aggregated(t, controlPlane), ports[1]))
+	return installed{p, p.start(t, bootstrap, ports[0], more...), p.start(t, controlPlane, ports[1], more...)}
+}
+
+func (i installed) stop() {
+	i.bootstrap.stop()
+	i.controlPlane.stop()
+}
+
+// The whole of an installation, with nothing but the rights of the release: on
+// a cluster where another provider has stored objects in the older version, up
+// to a cluster's first server, and back.
+func TestInstall(t *testing.T) {
+	p := startPlane(t)
+	old := p.storeOlderConfig(t)
+	i := p.installRelease(t, released(t, "bootstrap-components.yaml", nil), released(t, "control-plane-components.yaml", nil))
+
+	t.Run("objects of the older version are served and migrated", func(t *testing.T) { i.migrated(t, old) })
+	t.Run("cluster templates are accepted", i.acceptsTemplates)
+	t.Run("webhooks refuse", i.refuses)
+	c := p.newCluster(t, "default", "first", nil)
+	t.Run("the first server of a cluster", c.started)
+	t.Run("deletion", c.deleted)
+	t.Run("one manager of several is active", i.leads)
+	t.Run("diagnostics ask who may read them", i.diagnosticsAreGuarded)
+	for _, m := range []*manager{i.bootstrap, i.controlPlane} {
+		i.stayedWithin(t, m.account)
+	}
+}
+
+// storeOlderConfig leaves an object stored as v1beta1 by definitions that know
+// no conversion.
+func (p *plane) storeOlderConfig(t *testing.T) *bootstrapv1beta1.RKE2Config {
+	t.Helper()
+	for _, object := range released(t, "bootstrap-components.yaml", nil) {
+		if object.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		crd := into[apiextensionsv1.CustomResourceDefinition](t, object)
+		crd.Spec.Conversion = nil
+		for v := range crd.Spec.Versions {
+			crd.Spec.Versions[v].Storage = crd.Spec.Versions[v].Name == "v1beta1"
+		}
+		if err := p.apply(t.Context(), untyped(t, crd)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := &bootstrapv1beta1.RKE2Config{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}
+	config.Spec.PreRKE2Commands = []string{"true"}
+	poll(t, 30*time.Second, func(ctx context.Context) error { return p.kube.Create(ctx, config) })
+	return config
+}
+
+func (i installed) migrated(t *testing.T, old client.Object) {
+	poll(t, time.Minute, func(ctx context.Context) error {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := i.kube.Get(ctx, client.ObjectKey{Name: "rke2configs.bootstrap.cluster.x-k8s.io"}, crd); err != nil {
+			return err
+		}
+		if !slices.Equal(crd.Status.StoredVersions, []string{"v1beta2"}) {
+			return fmt.Errorf("stored versions are %v", crd.Status.StoredVersions)
+		}
+		return nil
+	})
+	g := NewWithT(t)
+	served := &bootstrapv1.RKE2Config{}
+	g.Expect(i.kube.Get(t.Context(), client.ObjectKeyFromObject(old), served)).To(Succeed())
+	g.Expect(served.Spec.PreRKE2Commands).To(Equal([]string{"true"}))
+	older := &bootstrapv1beta1.RKE2Config{}
+	g.Expect(i.kube.Get(t.Context(), client.ObjectKeyFromObject(old), older)).To(Succeed())
+	g.Expect(older.Spec.PreRKE2Commands).To(Equal([]string{"true"}))
+}
+
+func (i installed) refuses(t *testing.T) {
+	bad := &controlplanev1.RKE2ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "bad"}}
+	bad.Spec.Version = "v1.36.3+rke2r1"
+	bad.Spec.Replicas = ptr.To[int32](0)
+	bad.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
+		APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "LabMachineTemplate", Name: "none"}
+	err := i.kube.Create(t.Context(), bad)
+	if err == nil || !strings.Contains(err.Error(), "admission webhook") || !strings.Contains(err.Error(), "replicas") {
+		t.Errorf("a control plane without servers: %v", err)
+	}
+}
+
+// deleted takes the cluster down, as the Cluster's controller would.
+func (c cluster) deleted(t *testing.T) {
+	workers := &clusterv1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: c.name + "-workers"}}
+	if err := c.plane.kube.Delete(t.Context(), workers); err != nil {
+		t.Fatal(err)
+	}
+	controlPlane := c.controlPlane(t)
+	if err := c.plane.kube.Delete(t.Context(), controlPlane); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, time.Minute, func(ctx context.Context) error {
+		err := c.plane.kube.Get(ctx, client.ObjectKeyFromObject(controlPlane), controlPlane)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("the control plane is still there: %v", err) //nolint:errorlint // nil means that it was found
+	})
+	if machines, err := c.machines(t.Context()); err != nil || len(machines) > 0 {
+		t.Errorf("%d Machines are left: %v", len(machines), err)
+	}
+}
+
+func (i installed) leads(t *testing.T) {
+	for namespace, name := range map[string]string{
+		"rke2-bootstrap-system":     "rke2-bootstrap-manager-leader-election-capi",
+		"rke2-control-plane-system": "rke2-controlplane-manager-leader-election-capi",
+	} {
+		lease := &coordinationv1.Lease{}
+		if err := i.kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, lease); err != nil {
+			t.Fatal(err)
+		}
+		if ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
+			t.Errorf("nobody holds the lease %s/%s", namespace, name)
+		}
+	}
+}
+
+// diagnosticsAreGuarded reads the metrics with an account that may not: the
+// answer shows that the manager could ask who it is and what it may do.
+func (i installed) diagnosticsAreGuarded(t *testing.T) {
+	stranger := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "stranger"}}
+	if err := i.kube.Create(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	token := i.token(t, stranger)
+	// The certificate of the diagnostics is self-signed.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	for _, m := range []*manager{i.bootstrap, i.controlPlane} {
+		for header, want := range map[string]int{"": http.StatusUnauthorized, "Bearer " + token: http.StatusForbidden} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.diagnostics, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if header != "" {
+				request.Header.Set("Authorization", header)
+			}
+			response, err := transport.RoundTrip(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := response.Body.Close(); err != nil {
+				t.Error(err)
+			}
+			if response.StatusCode != want {
+				t.Errorf("%s answered %s, want %d", m.diagnostics, response.Status, want)
+			}
+		}
+	}
+}
