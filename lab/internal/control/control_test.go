@@ -127,6 +127,7 @@ func TestRefusals(t *testing.T) {
 		"argv is empty":             second(client.Exec(ctx, "m1", ExecRequest{})),
 		"no provider under test":    client.StopProvider(ctx),
 		"started with [-v=2 -x]":    client.StartProvider(ctx, StartRequest{Args: []string{"-v=2", "-x"}}),
+		"cluster x/y was started":   client.AddManagement(ctx, "x/y"),
 		"addr must be IP:PORT":      second(client.DialContext(ctx, "tcp", "localhost:1")),
 		"the machine is off":        second(client.DialInside(ctx, "m1", "127.0.0.1:1")),
 		"connection refused":        second(client.DialContext(ctx, "tcp", closedPort(t))),

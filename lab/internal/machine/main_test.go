@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func appletOf(argv []string) (applet func([]string) int, args []string) {
-	names := map[string]func([]string) int{"rke2": stubRKE2}
+	names := map[string]func([]string) int{"rke2": stubRKE2, siteStub: serveSite}
 	for _, applets := range []map[string]func([]string) int{guest.Applets, sandbox.Applets} {
 		for name, applet := range applets {
 			names[name] = applet

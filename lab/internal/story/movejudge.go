@@ -38,7 +38,10 @@ func (c *Cluster) judgeMove(ctx context.Context, before *picture) error {
 		return err
 	}
 	r.Note("complete in the second management cluster; nothing may be replaced for %s", quietTime)
-	after, err := c.staysQuiet(ctx)
+	if err := c.staysQuiet(ctx); err != nil {
+		return err
+	}
+	after, err := c.picture(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,11 +50,11 @@ func (c *Cluster) judgeMove(ctx context.Context, before *picture) error {
 	return nil
 }
 
-// staysQuiet looks for quietTime whether the machines stay the same objects, and returns a last picture.
-func (c *Cluster) staysQuiet(ctx context.Context) (*picture, error) {
+// staysQuiet looks for quietTime, or until that is not so, whether the machines stay the same objects.
+func (c *Cluster) staysQuiet(ctx context.Context) error {
 	arrived, err := machineIdentities(ctx, c.r.Management, c.Spec.Name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	deadline := time.Now().Add(quietTime)
 	looks := 0
@@ -66,10 +69,10 @@ func (c *Cluster) staysQuiet(ctx context.Context) (*picture, error) {
 		return len(faults) > 0 || time.Now().After(deadline), fmt.Sprintf("%d looks, nothing replaced", looks), nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.r.Check("machines", "none is replaced for "+quietTime.String(), len(faults) == 0, "%d looks at %d machines %s", looks, len(arrived), some(faults))
-	return c.picture(ctx)
+	return nil
 }
 
 // judgeArrival compares the objects.
