@@ -41,6 +41,47 @@ func TestStoredObjectsStayUsable(t *testing.T) {
 	refused(t, kube.Update(ctx, object), "maxSurge must be the integer 0 or 1")
 }
 
+// Rules about several fields cannot be tied to one that did not change. They know the stored object themselves.
+func TestStoredFaultsOfSeveralFieldsStayUsable(t *testing.T) {
+	ctx := t.Context()
+	object := controlPlane()
+	object.Spec.Version = ""
+	object.Spec.Replicas, object.Spec.RolloutStrategy = ptr.To[int32](1), surge(intstr.FromInt32(0))
+	object.Spec.RegistrationMethod = controlplanev1.RegistrationAddress
+	storeWithoutRules(ctx, t, object)
+
+	object.Spec.Replicas = ptr.To[int32](2)
+	object.Spec.AgentConfig.DataDir = "/data"
+	if err := kube.Update(ctx, object); err != nil {
+		t.Fatalf("something else: %v", err)
+	}
+	for name, c := range map[string]struct {
+		mend, spoil func(*controlplanev1.RKE2ControlPlaneSpec)
+		want        string
+	}{
+		"version": {
+			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Version = "v1.36.3+rke2r1" },
+			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Version = "" },
+			"version is required"},
+		"surge": {
+			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Replicas = ptr.To[int32](3) },
+			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Replicas = ptr.To[int32](2) },
+			"maxSurge 0 needs replicas of at least 3"},
+		"address": {
+			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.RegistrationAddress = "10.0.0.1" },
+			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.RegistrationAddress = "" },
+			"registrationAddress is required"},
+	} {
+		c.mend(&object.Spec)
+		if err := kube.Update(ctx, object); err != nil {
+			t.Fatalf("%s mended: %v", name, err)
+		}
+		spoiled := object.DeepCopy()
+		c.spoil(&spoiled.Spec)
+		refused(t, kube.Update(ctx, spoiled), c.want)
+	}
+}
+
 // storeWithoutRules stores an object while its CRD has no CEL rules, then restores the CRD.
 func storeWithoutRules(ctx context.Context, t *testing.T, object *controlplanev1.RKE2ControlPlane) {
 	t.Helper()

@@ -3,6 +3,7 @@ package controlplane
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
@@ -44,12 +45,30 @@ func (s *settings) check(path *field.Path, policy reference.Policy) finding.List
 	l := bootstrap.Settings(path, s.config, policy)
 	machineTemplate := path.Child("machineTemplate")
 	l.Errors = append(l.Errors, s.machineTemplate.ObjectMeta.Validate(machineTemplate.Child("metadata"))...)
+	infrastructure(&l, machineTemplate.Child("spec", "infrastructureRef"), &s.machineTemplate.Spec.InfrastructureRef)
 	timeouts(&l, machineTemplate.Child("spec", "deletion"), &s.machineTemplate.Spec.Deletion)
 	policy.Value(&l, path.Child("manifestsConfigMapReference"), reference.ConfigMap, s.manifests)
 	s.registration(&l, path)
 	rollout(&l, path.Child("rolloutStrategy"), s.rollout)
 	server(&l, path.Child("serverConfig"), s.server, policy)
 	return l
+}
+
+// infrastructure checks a reference that is there at all. The schema of v1beta2
+// wants it whole; one in v1beta1 may lack parts.
+func infrastructure(l *finding.List, path *field.Path, ref *clusterv1.ContractVersionedObjectReference) {
+	if !ref.IsDefined() {
+		return
+	}
+	for _, part := range []struct{ name, value, text string }{
+		{"apiGroup", ref.APIGroup, "give the API group of the infrastructure machine template (in v1beta1 by apiVersion)"},
+		{"kind", ref.Kind, "give the kind of the infrastructure machine template"},
+		{"name", ref.Name, "give the name of the infrastructure machine template"},
+	} {
+		if part.value == "" {
+			l.Refuse(field.Required(path.Child(part.name), part.text))
+		}
+	}
 }
 
 func timeouts(l *finding.List, path *field.Path, deletion *controlplanev1.RKE2ControlPlaneMachineTemplateDeletionSpec) {

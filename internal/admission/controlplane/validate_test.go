@@ -47,6 +47,15 @@ func TestValidate(t *testing.T) {
 		"no template": {change: func(cp *controlPlane) {
 			cp.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{}
 		}, want: want{Errors: []string{"spec.machineTemplate.spec.infrastructureRef: Required value: machineTemplate.spec.infrastructureRef is required"}}},
+		"half a template": {change: func(cp *controlPlane) {
+			cp.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{Kind: "LabMachineTemplate"}
+		}, want: want{Errors: []string{
+			"spec.machineTemplate.spec.infrastructureRef.apiGroup: Required value: give the API group of the infrastructure machine template (in v1beta1 by apiVersion)",
+			"spec.machineTemplate.spec.infrastructureRef.name: Required value: give the name of the infrastructure machine template",
+		}}},
+		"a template without a kind": {change: func(cp *controlPlane) {
+			cp.Spec.MachineTemplate.Spec.InfrastructureRef.Kind = ""
+		}, want: want{Errors: []string{"spec.machineTemplate.spec.infrastructureRef.kind: Required value"}}},
 		"negative time": {change: func(cp *controlPlane) {
 			cp.Spec.MachineTemplate.Spec.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](-1)
 		}, want: want{Errors: []string{"spec.machineTemplate.spec.deletion.nodeDrainTimeoutSeconds: Invalid value: -1: a time limit cannot be negative: set 0 for no limit"}}},
