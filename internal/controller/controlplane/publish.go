@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/report"
 	"github.com/drover-project/drover/internal/upkeep"
 )
@@ -47,7 +48,8 @@ func (r *Reconciler) publishMachine(ctx context.Context, m *clusterv1.Machine, w
 		old := conditions.Get(m, c.Type)
 		return old == nil || !conditions.HasSameState(old, &c)
 	}
-	if !slices.ContainsFunc(wanted, differs) {
+	stale := func(kind string) bool { return conditions.Has(m, kind) }
+	if !slices.ContainsFunc(wanted, differs) && !slices.ContainsFunc(formerConditions, stale) {
 		return nil
 	}
 	helper, err := patch.NewHelper(m, r.Client)
@@ -60,8 +62,17 @@ func (r *Reconciler) publishMachine(ctx context.Context, m *clusterv1.Machine, w
 			conditions.Set(updated, c)
 		}
 	}
-	return ignoreGone(helper.Patch(ctx, updated, patch.WithOwnedConditions{Conditions: report.OwnedMachineConditions()}))
+	for _, kind := range formerConditions {
+		conditions.Delete(updated, kind)
+	}
+	owned := slices.Concat(report.OwnedMachineConditions(), formerConditions)
+	return ignoreGone(helper.Patch(ctx, updated, patch.WithOwnedConditions{Conditions: owned}))
 }
+
+// formerConditions are those of a Machine that another provider set. They go
+// when it is taken over: nobody keeps them up to date, and a health check may
+// act on the last that was said.
+var formerConditions = []string{controlplanev1.MachineAgentHealthyCondition, controlplanev1.MachineNodeMetadataUpToDateCondition}
 
 // UpkeepFailedEvent is the reason of the event for upkeep that failed.
 const UpkeepFailedEvent = "UpkeepFailed"
