@@ -53,7 +53,7 @@ func (p *Plane) InstallKinds(ctx context.Context, now ...*provider.Provider) err
 		}
 	}
 	for _, webhooks := range definitions.webhooks {
-		if err := createWebhooks(ctx, c, webhooks); err != nil {
+		if err := createWebhooks(ctx, c, webhooks, never); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,8 @@ func (p *Plane) PassToProvider(ctx context.Context, which *provider.Provider) er
 	if err != nil {
 		return err
 	}
-	return createWebhooks(ctx, c, webhooks)
+	// A provider that is started again has them.
+	return createWebhooks(ctx, c, webhooks, apierrors.IsAlreadyExists)
 }
 
 func setConversion(ctx context.Context, c client.Client, wanted *apiextensionsv1.CustomResourceDefinition) error {
@@ -150,8 +151,10 @@ func installScheme() *runtime.Scheme {
 	return scheme
 }
 
-// createWebhooks passes over those that are there: a provider that is started again has them.
-func createWebhooks(ctx context.Context, c client.Client, webhooks provider.Webhooks) error {
+func never(error) bool { return false }
+
+// createWebhooks passes over errors that are expected.
+func createWebhooks(ctx context.Context, c client.Client, webhooks provider.Webhooks, expected func(error) bool) error {
 	var all []client.Object
 	for _, config := range webhooks.Mutating {
 		all = append(all, config)
@@ -160,7 +163,7 @@ func createWebhooks(ctx context.Context, c client.Client, webhooks provider.Webh
 		all = append(all, config)
 	}
 	for _, config := range all {
-		if err := c.Create(ctx, config); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := c.Create(ctx, config); err != nil && !expected(err) {
 			return fmt.Errorf("install webhooks %s: %w", config.GetName(), err)
 		}
 	}
