@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
@@ -38,23 +40,17 @@ type picture struct {
 	nodes, members map[string]string
 }
 
-// settled tells whether no condition of the cluster's objects is unknown.
-func (c *Cluster) settled(ctx context.Context) (bool, string, error) {
-	objects, err := objectsOf(ctx, c.r.Management, c.Spec.Name)
-	if err != nil {
+// available tells whether the Cluster says that it is Available.
+func (c *Cluster) available(ctx context.Context) (bool, string, error) {
+	cluster := &clusterv1.Cluster{}
+	if err := c.r.Management.Get(ctx, c.Spec.key(), cluster); err != nil {
 		return false, "", err
 	}
-	var unknown []string
-	for key, o := range objects {
-		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-		for _, item := range conditions {
-			if c, ok := item.(fields); ok && c["status"] == string(corev1.ConditionUnknown) {
-				unknown = append(unknown, fmt.Sprintf("%s: %v", key, c["type"]))
-			}
-		}
+	condition := conditions.Get(cluster, clusterv1.AvailableCondition)
+	if condition == nil {
+		return false, "it says nothing yet", nil
 	}
-	slices.Sort(unknown)
-	return len(unknown) == 0, strings.Join(unknown, ", "), nil
+	return condition.Status == metav1.ConditionTrue, oneLine(condition.Message), nil
 }
 
 // picture takes a picture of the cluster as the current management cluster and the workload cluster show it.
@@ -215,16 +211,22 @@ func (p *picture) status() map[string]string {
 		for _, field := range []string{"observedGeneration", "lastUpdated", "deprecated"} {
 			delete(status, field)
 		}
-		conditions, _, _ := unstructured.NestedSlice(status, "conditions")
+		list, _, _ := unstructured.NestedSlice(status, "conditions")
 		short := fields{}
-		for _, item := range conditions {
-			if c, ok := item.(fields); ok {
+		for _, item := range list {
+			if c, ok := item.(fields); ok && !lagging(o.GetKind(), c["type"]) {
 				short[fmt.Sprint(c["type"])] = fmt.Sprintf("%v %v", c["status"], c["reason"])
 			}
 		}
 		delete(status, "conditions")
 		return text(fields{"conditions": short, "status": status})
 	})
+}
+
+// lagging conditions may be old by Cluster API's whole sync period: its MachineDeployment controller computes them from
+// Machines, but looks again only when a MachineSet changes.
+func lagging(kind string, condition any) bool {
+	return kind == "MachineDeployment" && (condition == clusterv1.MachineDeploymentMachinesReadyCondition || condition == clusterv1.MachineDeploymentMachinesUpToDateCondition)
 }
 
 // owners names the owners of each object.
