@@ -20,7 +20,7 @@ import (
 const (
 	// moveTimeout bounds the run of clusterctl; alone it takes some ten seconds.
 	moveTimeout = 5 * time.Minute
-	// settleLimit is how long it may take until Cluster API calls a complete cluster available.
+	// settleLimit is how long it may take until all controllers have said what they know of a complete cluster.
 	settleLimit = 2 * time.Minute
 	// rebuildLimit is how long it may take until the status of all objects is what it was before the move.
 	rebuildLimit = 2 * time.Minute
@@ -53,7 +53,7 @@ func playMove(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.WaitFor(ctx, "the Cluster to be available", settleLimit, c.available); err != nil {
+	if err := r.WaitFor(ctx, "every condition to be known", settleLimit, c.settled); err != nil {
 		return err
 	}
 	before, err := c.picture(ctx)

@@ -48,9 +48,30 @@ func (c *Cluster) available(ctx context.Context) (bool, string, error) {
 	}
 	condition := conditions.Get(cluster, clusterv1.AvailableCondition)
 	if condition == nil {
-		return false, "it says nothing yet", nil
+		return false, "the Cluster says nothing yet", nil
 	}
 	return condition.Status == metav1.ConditionTrue, oneLine(condition.Message), nil
+}
+
+// settled tells whether the Cluster is available and no condition of its objects is unknown.
+func (c *Cluster) settled(ctx context.Context) (bool, string, error) {
+	if ok, state, err := c.available(ctx); err != nil || !ok {
+		return false, state, err
+	}
+	objects, err := objectsOf(ctx, c.r.Management, c.Spec.Name)
+	if err != nil {
+		return false, "", err
+	}
+	var unknown []string
+	for key, o := range objects {
+		for name, value := range conditionsOf(o) {
+			if strings.HasPrefix(value, string(metav1.ConditionUnknown)) {
+				unknown = append(unknown, key+": "+name)
+			}
+		}
+	}
+	slices.Sort(unknown)
+	return len(unknown) == 0, strings.Join(unknown, ", "), nil
 }
 
 // picture takes a picture of the cluster as the current management cluster and the workload cluster show it.
@@ -211,16 +232,21 @@ func (p *picture) status() map[string]string {
 		for _, field := range []string{"observedGeneration", "lastUpdated", "deprecated"} {
 			delete(status, field)
 		}
-		list, _, _ := unstructured.NestedSlice(status, "conditions")
-		short := fields{}
-		for _, item := range list {
-			if c, ok := item.(fields); ok && !lagging(o.GetKind(), c["type"]) {
-				short[fmt.Sprint(c["type"])] = fmt.Sprintf("%v %v", c["status"], c["reason"])
-			}
-		}
 		delete(status, "conditions")
-		return text(fields{"conditions": short, "status": status})
+		return text(fields{"conditions": conditionsOf(o), "status": status})
 	})
+}
+
+// conditionsOf returns status and reason of an object's conditions, but for those that lag.
+func conditionsOf(o *unstructured.Unstructured) map[string]string {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	out := map[string]string{}
+	for _, item := range list {
+		if c, ok := item.(fields); ok && !lagging(o.GetKind(), c["type"]) {
+			out[fmt.Sprint(c["type"])] = fmt.Sprintf("%v %v", c["status"], c["reason"])
+		}
+	}
+	return out
 }
 
 // lagging conditions may be old by Cluster API's whole sync period: its MachineDeployment controller computes them from
