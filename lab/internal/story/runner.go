@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/drover-project/drover/lab/internal/timeline"
@@ -81,7 +82,10 @@ func (r *Run) inLab(ctx context.Context, dir string, start StartFunc, s Story) (
 			err = errors.Join(err, fmt.Errorf("end laboratory: %w", downErr))
 		}
 	}()
-	r.Management, err = client.NewWithWatch(r.Lab.Management(), client.Options{Scheme: scheme})
+	config := r.Lab.Management()
+	// What the API server remarks on manifests is no part of a story.
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	r.Management, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return fmt.Errorf("management client: %w", err)
 	}
