@@ -20,8 +20,12 @@ type storyLab struct{ *labclient.Lab }
 func (l storyLab) Down(ctx context.Context) error { return l.Lab.Down(ctx, true) }
 
 func startForStory(ctx context.Context, dir string, setup story.Setup, say func(string)) (story.Lab, error) {
+	provider := "drover"
+	if setup.Nodes > 0 {
+		provider = labclient.NoProvider
+	}
 	lab, err := labclient.Start(ctx, labclient.Options{
-		Dir: dir, Provider: "drover", ProviderLater: setup.ProviderLater, Step: say, EndWithCaller: true,
+		Dir: dir, Provider: provider, ProviderLater: setup.ProviderLater, Nodes: setup.Nodes, Step: say, EndWithCaller: true,
 	})
 	if err != nil {
 		return nil, err

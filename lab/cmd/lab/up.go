@@ -18,6 +18,7 @@ const downTimeout = time.Minute
 
 type upOptions struct {
 	provider  string
+	nodes     int
 	manifests []string
 	wait      bool
 	timeout   time.Duration
@@ -31,11 +32,18 @@ func newUpCommand(dir *string) *cobra.Command {
 		Long:  "Starts a lab and returns when its management cluster, Cluster API and the provider are ready and\nthe manifests are applied. The lab goes on until `lab down`.",
 		Example: "  lab up -f lab/manifests/three-servers.yaml\n" +
 			"  lab up --provider none\n" +
+			"  lab up --nodes 4\n" +
 			"  lab kubectl get machines -A -w",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return up(cmd, *dir, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.nodes > 0 && !cmd.Flags().Changed("provider") {
+				o.provider = labclient.NoProvider
+			}
+			return up(cmd, *dir, o)
+		},
 	}
 	c.Flags().StringVar(&o.provider, "provider", "drover", "provider under test: a name in bin/providers, the path of a folder (with a slash), or none")
+	c.Flags().IntVar(&o.nodes, "nodes", 0, "nodes of the management cluster, one pod each; with any, nothing of Cluster API is installed (clusterctl init does that)")
 	c.Flags().StringArrayVarP(&o.manifests, "filename", "f", nil, "manifest to apply: a file, a folder or - (repeatable)")
 	c.Flags().BoolVar(&o.wait, "wait", false, "wait until every Cluster of the manifests is available with all its machines")
 	c.Flags().DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long --wait waits")
@@ -48,7 +56,7 @@ func up(cmd *cobra.Command, dir string, o upOptions) error {
 		return err
 	}
 	p := newProgress(cmd.OutOrStdout())
-	lab, err := labclient.Start(cmd.Context(), labclient.Options{Dir: dir, Provider: o.provider, Step: p.line})
+	lab, err := labclient.Start(cmd.Context(), labclient.Options{Dir: dir, Provider: o.provider, Nodes: o.nodes, Step: p.line})
 	if err != nil {
 		return err
 	}

@@ -79,10 +79,13 @@ func Lay(dir string, from Sources) (Repository, error) {
 		if err := os.MkdirAll(target, 0o755); err != nil {
 			return r, fmt.Errorf("lay out repository: %w", err)
 		}
-		if p.Name == Infrastructure {
+		switch p.Name {
+		case Infrastructure:
 			err = writeInfrastructure(target)
-		} else {
-			err = copyFiles(target, p.source(from), filepath.Base(p.path), metadataFile)
+		case RKE2:
+			err = os.CopyFS(target, os.DirFS(from.Release))
+		default:
+			err = copyFiles(target, from.Core, coreComponents, metadataFile)
 		}
 		if err != nil {
 			return r, fmt.Errorf("lay out repository: provider %s: %w", p.Name, err)
@@ -98,13 +101,6 @@ type provider struct {
 	path string // of its components
 }
 
-func (p provider) source(from Sources) string {
-	if p.Name == RKE2 {
-		return from.Release
-	}
-	return from.Core
-}
-
 func (r Repository) providers() []provider {
 	entry := func(name string, kind clusterctlv1.ProviderType, version, components string) provider {
 		return provider{name, kind, filepath.Join(r.Dir, clusterctlv1.ManifestLabel(name, kind), version, components)}
@@ -115,6 +111,11 @@ func (r Repository) providers() []provider {
 		entry(RKE2, clusterctlv1.ControlPlaneProviderType, r.Drover, controlPlaneComponents),
 		entry(Infrastructure, clusterctlv1.InfrastructureProviderType, infrastructureVersion, infrastructureComponents),
 	}
+}
+
+// Asset is the path of a file of Drover's release.
+func (r Repository) Asset(name string) string {
+	return filepath.Join(r.Dir, clusterctlv1.ManifestLabel(RKE2, clusterctlv1.BootstrapProviderType), r.Drover, name)
 }
 
 // Config is the configuration with which clusterctl uses this repository and
