@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/labels/format"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,7 +38,7 @@ func newIncumbent(w *world, r release, ownerVersion string) *incumbent {
 	w.Helper()
 	in := &incumbent{world: w, release: r, ownerVersion: ownerVersion}
 	w.cluster(ptr.To(true))
-	w.put(template(w.namespace))
+	w.put(template(w.namespace, w.clusterRef(nil)))
 	in.putControlPlane()
 	var first *bootstrapv1.RKE2Config
 	for i := range 3 {
@@ -210,7 +211,7 @@ func withStatus(m *clusterv1.Machine, i int) *clusterv1.Machine {
 	m.Status.Phase = string(clusterv1.MachinePhaseRunning)
 	now := metav1.Now()
 	for kind, reason := range map[string]string{"Ready": "Ready", "Available": "Available", "UpToDate": "UpToDate", "AgentHealthy": "Healthy", "EtcdMemberHealthy": "Healthy", "NodeMetadataUpToDate": "UpToDate"} {
-		m.Status.Conditions = append(m.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: now})
+		conditions.Set(m, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: now})
 	}
 	return m
 }

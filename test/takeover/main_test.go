@@ -72,6 +72,7 @@ func runTests(m *testing.M) (int, error) {
 		CRDs:                     infrastructureDefinitions(),
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 5 * time.Minute,
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: 2 * time.Minute},
 	}
 	config, err := environment.Start()
 	if err != nil {

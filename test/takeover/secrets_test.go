@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/kubeconfig"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
@@ -98,6 +99,11 @@ func (in *incumbent) putSecrets(first *bootstrapv1.RKE2Config) {
 	in.putSecret("demo-kubeconfig", corev1.SecretTypeOpaque,
 		in.provider(controlplanev1.GroupVersion.Group, "RKE2ControlPlane", in.controlPlane, ptr.To(true)),
 		map[string][]byte{"value": mustKubeconfig(in.T)})
+	// What a spec refers to is the user's, who also has to mark it to be moved.
+	in.put(&corev1.Secret{
+		ObjectMeta: in.meta("registry", map[string]string{clusterctlv1.ClusterctlMoveLabel: ""}),
+		StringData: map[string]string{"username": "u", "password": "p"},
+	})
 }
 
 func (in *incumbent) putSecret(name string, kind corev1.SecretType, owner metav1.OwnerReference, data map[string][]byte) {

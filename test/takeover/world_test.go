@@ -237,12 +237,13 @@ func infrastructureDefinitions() []*apiextensionsv1.CustomResourceDefinition {
 	return out
 }
 
-func template(namespace string) *unstructured.Unstructured {
+func template(namespace string, owner metav1.OwnerReference) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"size": "small"}}}}}
 	u.SetAPIVersion(infraGroup + "/v1")
 	u.SetKind("TestMachineTemplate")
 	u.SetNamespace(namespace)
 	u.SetName("small")
+	u.SetOwnerReferences([]metav1.OwnerReference{owner})
 	return u
 }
 
