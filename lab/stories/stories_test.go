@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -36,20 +37,21 @@ func TestStories(t *testing.T) {
 			if !s.Alone {
 				t.Parallel()
 			}
-			run(t, filepath.Join(bin, "lab"), s.Name)
+			run(t, filepath.Join(bin, "lab"), "story", "run", s.Name)
 		})
 	}
 }
 
-// run plays a story in a process of its own, as a user would, and passes its lines on while they come.
-func run(t *testing.T, lab, name string) {
+// run plays a story, or whatever the arguments ask for, in a process of its own, as a user would, and passes its lines
+// on while they come.
+func run(t *testing.T, lab string, args ...string) {
 	ctx := t.Context()
 	if deadline, ok := t.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-endTime))
 		defer cancel()
 	}
-	cmd := exec.CommandContext(ctx, lab, "story", "run", name)
+	cmd := exec.CommandContext(ctx, lab, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endTime
 	read, write := io.Pipe()
@@ -66,6 +68,6 @@ func run(t *testing.T, lab, name string) {
 	_ = write.Close()
 	<-logged
 	if err != nil {
-		t.Errorf("story %s: %v", name, err)
+		t.Errorf("lab %s: %v", strings.Join(args, " "), err)
 	}
 }

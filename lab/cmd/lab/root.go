@@ -23,8 +23,9 @@ func newRootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&dir, "dir", runfolder.Default, "run folder of the lab")
 	root.AddCommand(
 		newUpCommand(&dir), newDownCommand(&dir), newStatusCommand(&dir),
-		newKubectlCommand(&dir), newMachinesCommand(&dir), newMachineCommand(&dir),
+		newKubectlCommand(&dir), newMachinesCommand(&dir), newMachineCommand(&dir), newCompatCommand(),
 	)
+	root.AddCommand(newManagementCommand(&dir))
 	root.AddCommand(storyCommands()...)
 	return root
 }

@@ -1,0 +1,28 @@
+package stories
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/drover-project/drover/lab/compat"
+)
+
+// defaultSamples is where the Makefile looks for them too, as seen from this folder.
+const defaultSamples = "../../../shared/compat/caprke2-samples"
+
+// Every manifest that users of CAPRKE2 start from is accepted, and replaces nothing when it is applied again.
+func TestSamples(t *testing.T) {
+	samples := os.Getenv("SAMPLES")
+	if samples == "" {
+		samples = defaultSamples
+	}
+	if err := compat.CheckFolder(samples); err != nil {
+		t.Skip(err)
+	}
+	lab, err := filepath.Abs("../../bin/lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, lab, "compat", "--samples", samples)
+}
