@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Applet {
 		os.Exit(Main(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == lookAround {
+		os.Exit(look())
+	}
 	os.Exit(m.Run())
 }
 
@@ -40,13 +43,15 @@ type client struct {
 	end func() error
 }
 
-func serve(t *testing.T) *client {
+func serve(t *testing.T) *client { return serveImages(t, nil) }
+
+func serveImages(t *testing.T, catalog Catalog) *client {
 	g := NewWithT(t)
 	c := &client{WithT: g, t: t, ctx: t.Context(), dir: t.TempDir()}
 	socket := filepath.Join(c.dir, "cri.sock")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Run(ctx, Options{Socket: socket, NodeIP: testIP, Log: t.Output()}) }()
+	go func() { done <- Run(ctx, Options{Socket: socket, NodeIP: testIP, Images: catalog, Log: t.Output()}) }()
 	var once bool
 	c.end = func() error {
 		if once {
@@ -83,7 +88,9 @@ func (c *client) create(config *runtimeapi.ContainerConfig) string {
 	c.t.Helper()
 	sandbox, sandboxConfig := c.sandbox("pod")
 	config.Metadata = &runtimeapi.ContainerMetadata{Name: "main"}
-	config.Image = &runtimeapi.ImageSpec{Image: "example.org/anything:1"}
+	if config.Image == nil {
+		config.Image = &runtimeapi.ImageSpec{Image: "example.org/anything:1"}
+	}
 	config.LogPath = "main/0.log"
 	response, err := c.CreateContainer(c.ctx, &runtimeapi.CreateContainerRequest{PodSandboxId: sandbox, Config: config, SandboxConfig: sandboxConfig})
 	c.Expect(err).NotTo(HaveOccurred())
