@@ -3,12 +3,18 @@ package main
 import (
 	"flag"
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
 	cliflag "k8s.io/component-base/cli/flag"
+	"sigs.k8s.io/yaml"
 
 	"github.com/drover-project/drover/internal/controller"
 )
@@ -40,6 +46,46 @@ func TestFlagsOfExistingDeployments(t *testing.T) {
 		o.HealthAddress != ":9000" || o.ClusterQPS != 5 || o.ClusterBurst != 6 || o.ClusterConcurrency != 7 ||
 		!o.LeaderElection.Enabled || o.LeaderElection.LeaseDuration != 20*time.Second || o.Metrics.BindAddress != ":8080" || o.Metrics.SecureServing {
 		t.Errorf("%+v", o)
+	}
+}
+
+// The arguments of the released Deployments, with the defaults of the variables that clusterctl replaces.
+func TestFlagsOfTheManifests(t *testing.T) {
+	deployment := &appsv1.Deployment{}
+	readYAML(t, "manager/deployment.yaml", deployment)
+	variable := regexp.MustCompile(`\$\{[A-Z0-9_]+:=([^}]*)\}`)
+	for _, provider := range []string{bootstrapProvider, controlPlaneProvider} {
+		var own []struct{ Value string }
+		readYAML(t, provider+"/arguments.yaml", &own)
+		args := slices.Clone(deployment.Spec.Template.Spec.Containers[0].Args)
+		for _, argument := range own {
+			args = append(args, argument.Value)
+		}
+		for i, argument := range args {
+			args[i] = variable.ReplaceAllString(argument, "$1")
+		}
+		o, err := parse(args...)
+		if err != nil {
+			t.Fatalf("%s: %v", provider, err)
+		}
+		if o.Bootstrap == o.ControlPlane || o.Bootstrap != (provider == bootstrapProvider) || !o.LeaderElection.Enabled ||
+			o.Concurrency != 10 || !o.Metrics.SecureServing || o.Metrics.BindAddress != ":8443" {
+			t.Errorf("%s: %+v", provider, o)
+		}
+		if w := o.Webhooks; w.Port != 9443 || w.Secret != "rke2-"+provider+"-webhook-certificate" || w.Service != "rke2-"+provider+"-webhook-service" {
+			t.Errorf("%s: %+v", provider, w)
+		}
+	}
+}
+
+func readYAML(t *testing.T, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "config", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
 	}
 }
 

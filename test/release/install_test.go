@@ -23,6 +23,7 @@ import (
 
 	bootstrapv1beta1 "github.com/drover-project/drover/api/bootstrap/v1beta1"
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 )
 
@@ -111,15 +112,23 @@ func (i installed) migrated(t *testing.T, old client.Object) {
 	g.Expect(older.Spec.PreRKE2Commands).To(Equal([]string{"true"}))
 }
 
+// refuses sends what the schema of v1beta1 allows, so that only the webhooks
+// can refuse it.
 func (i installed) refuses(t *testing.T) {
-	bad := &controlplanev1.RKE2ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "bad"}}
-	bad.Spec.Version = "v1.36.3+rke2r1"
-	bad.Spec.Replicas = ptr.To[int32](0)
-	bad.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
-		APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "LabMachineTemplate", Name: "none"}
-	err := i.kube.Create(t.Context(), bad)
-	if err == nil || !strings.Contains(err.Error(), "admission webhook") || !strings.Contains(err.Error(), "replicas") {
-		t.Errorf("a control plane without servers: %v", err)
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "bad"}
+	controlPlane := &controlplanev1beta1.RKE2ControlPlane{ObjectMeta: meta}
+	controlPlane.Spec.Version = "v1.36.3+rke2r1"
+	controlPlane.Spec.Replicas = ptr.To[int32](0)
+	controlPlane.Spec.RolloutStrategy = &controlplanev1.RolloutStrategy{Type: "RollingUpdate"}
+	controlPlane.Spec.MachineTemplate.InfrastructureRef = corev1.ObjectReference{
+		APIVersion: "infrastructure.cluster.x-k8s.io/v1beta2", Kind: "LabMachineTemplate", Name: "none"}
+	config := &bootstrapv1beta1.RKE2Config{ObjectMeta: meta}
+	config.Spec.PrivateRegistriesConfig.Configs = map[string]bootstrapv1.RegistryConfig{"registry.example.com": {}}
+	for _, object := range []client.Object{controlPlane, config} {
+		err := i.kube.Create(t.Context(), object)
+		if err == nil || !strings.Contains(err.Error(), "admission webhook") {
+			t.Errorf("%T: want the refusal of a webhook, got %v", object, err)
+		}
 	}
 }
 

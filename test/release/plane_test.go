@@ -27,6 +27,7 @@ import (
 
 	bootstrapv1beta1 "github.com/drover-project/drover/api/bootstrap/v1beta1"
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 )
 
@@ -78,7 +79,7 @@ func scheme(t *testing.T) *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme,
-		bootstrapv1.AddToScheme, bootstrapv1beta1.AddToScheme, controlplanev1.AddToScheme,
+		bootstrapv1.AddToScheme, bootstrapv1beta1.AddToScheme, controlplanev1.AddToScheme, controlplanev1beta1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			t.Fatal(err)

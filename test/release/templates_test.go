@@ -115,6 +115,7 @@ func (i installed) standIns(t *testing.T, objects []*unstructured.Unstructured) 
 		}
 		plural, _, _ := strings.Cut(name, ".")
 		crd := &apiextensionsv1.CustomResourceDefinition{
+			TypeMeta:   metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": gvk.Version}},
 			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 				Group: gvk.Group, Scope: apiextensionsv1.NamespaceScoped,
