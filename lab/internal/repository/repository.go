@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
@@ -26,7 +24,8 @@ const Infrastructure = "lab"
 
 // Sources are folders with what is laid out.
 type Sources struct {
-	// Core holds core-components.yaml and metadata.yaml of Cluster API.
+	// Core holds core-components.yaml and metadata.yaml of Cluster API. The
+	// folder's own name is the version.
 	Core string
 	// Release is what `make release` makes for Drover.
 	Release string
@@ -39,11 +38,14 @@ func Beside() (Sources, error) {
 		return Sources{}, fmt.Errorf("find own program file: %w", err)
 	}
 	dir := filepath.Join(filepath.Dir(self), "repository")
-	s := Sources{Core: filepath.Join(dir, "cluster-api"), Release: filepath.Join(dir, RKE2)}
-	for _, path := range []string{filepath.Join(s.Core, coreComponents), filepath.Join(s.Release, bootstrapComponents)} {
-		if _, err := os.Stat(path); err != nil {
-			return s, fmt.Errorf("what is to be installed is missing; run `make build`: %w", err)
-		}
+	s := Sources{Release: filepath.Join(dir, RKE2)}
+	found, err := filepath.Glob(filepath.Join(dir, "cluster-api", "v*", coreComponents))
+	if err != nil || len(found) != 1 {
+		return s, errors.Join(err, fmt.Errorf("%s holds %d versions of Cluster API, not 1; run `make build`", dir, len(found)))
+	}
+	s.Core = filepath.Dir(found[0])
+	if _, err := os.Stat(filepath.Join(s.Release, bootstrapComponents)); err != nil {
+		return s, fmt.Errorf("the release that is to be installed is missing; run `make build`: %w", err)
 	}
 	return s, nil
 }
@@ -66,11 +68,8 @@ type Repository struct {
 
 // Lay lays a repository out in a folder that need not exist.
 func Lay(dir string, from Sources) (Repository, error) {
-	r := Repository{Dir: dir}
+	r := Repository{Dir: dir, Core: filepath.Base(from.Core)}
 	var err error
-	if r.Core, err = coreVersion(); err != nil {
-		return r, err
-	}
 	if r.Drover, err = releasedVersion(filepath.Join(from.Release, bootstrapComponents)); err != nil {
 		return r, err
 	}
@@ -174,19 +173,4 @@ func copyFiles(target, source string, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// coreVersion is the version of Cluster API that this program, and with it the
-// core manager, was built with.
-func coreVersion() (string, error) {
-	const module = "sigs.k8s.io/cluster-api"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "", errors.New("this program does not know what it was built of")
-	}
-	i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module })
-	if i < 0 {
-		return "", fmt.Errorf("this program was built without %s", module)
-	}
-	return info.Deps[i].Version, nil
 }

@@ -35,7 +35,7 @@ type Setup struct {
 
 // All returns the stories in the order in which they are run.
 func All() []Story {
-	return []Story{foundingBug, foundingBugControl, scale313, singleServerReplace, surgeZero, deleteCluster, takeover, moveCluster}
+	return []Story{foundingBug, foundingBugControl, scale313, singleServerReplace, surgeZero, deleteCluster, takeover, moveCluster, installRelease}
 }
 
 // Find returns the stories of those names.
