@@ -63,9 +63,10 @@ providers: ## Lay out what runs on the laboratory's management cluster
 .PHONY: repository
 repository: manifests ## Lay out what clusterctl installs in the laboratory: Cluster API's core and the release
 	@capi=$$(go -C lab list -m -f '{{.Dir}}' sigs.k8s.io/cluster-api) && out=$(BIN)/repository && \
-	rm -rf $$out && mkdir -p $$out/cluster-api $$out/rke2 && \
-	$(BIN)/kustomize build $$capi/core/config/default >$$out/cluster-api/core-components.yaml && \
-	install -m 644 $$capi/metadata.yaml $$out/cluster-api/ && \
+	core=$$out/cluster-api/$$(go -C lab list -m -f '{{.Version}}' sigs.k8s.io/cluster-api) && \
+	rm -rf $$out && mkdir -p $$core $$out/rke2 && \
+	$(BIN)/kustomize build $$capi/core/config/default >$$core/core-components.yaml && \
+	install -m 644 $$capi/metadata.yaml $$core/ && \
 	install -m 644 $(DIST)/release/*.yaml $$out/rke2/
 
 .PHONY: envtest
