@@ -83,7 +83,7 @@ func (c *Cluster) RunSlowPods(ctx context.Context, replicas int) error {
 			return fmt.Errorf("create %T: %w", o, err)
 		}
 	}
-	return c.r.WaitFor(ctx, "the slow pods", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+	return c.r.WaitFor(ctx, "the slow pods", 5*time.Minute, func(ctx context.Context) (bool, string, error) {
 		d := &appsv1.Deployment{}
 		err := c.Workload.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "slow"}, d)
 		return d.Status.ReadyReplicas == int32(replicas), fmt.Sprintf("%d ready", d.Status.ReadyReplicas), err
