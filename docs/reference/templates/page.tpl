@@ -1,23 +1,25 @@
 {{- define "gvList" -}}
 <!-- Made from the Go types by `make generate`: to change a text, change the comment there. -->
+
+# API reference
 {{ range $gv := . }}
-# {{ $gv.GroupVersionString }}
+## {{ $gv.GroupVersionString }}
 
 {{ $gv.Doc }}
 
-## Kinds
+### Kinds
 {{ range $gv.SortedKinds }}
 - {{ markdownRenderTypeLink ($gv.TypeForKind .) }}
 {{- end }}
 
-## Types
+### Types
 {{ range $gv.SortedTypes }}{{ template "type" . }}{{ end }}
 {{- end }}
 {{- end -}}
 
 {{- define "type" -}}
 {{- if markdownShouldRenderType . }}
-### {{ .Name }}
+#### {{ .Name }}
 {{ if .IsAlias }}
 A {{ markdownRenderTypeLink .UnderlyingType }}.
 {{ end }}
