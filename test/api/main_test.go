@@ -48,9 +48,11 @@ func run(m *testing.M) (code int, err error) {
 		}
 	}
 	env := &envtest.Environment{
-		CRDDirectoryPaths:       []string{crdFolder},
-		ErrorIfCRDPathMissing:   true,
-		ControlPlaneStopTimeout: time.Minute,
+		CRDDirectoryPaths:     []string{crdFolder},
+		ErrorIfCRDPathMissing: true,
+		// On a busy machine it takes a while.
+		ControlPlaneStartTimeout: 3 * time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
 	}
 	config, err := env.Start()
 	if err != nil {
