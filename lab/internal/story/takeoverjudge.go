@@ -41,7 +41,9 @@ var replacedKinds = []schema.GroupVersionKind{
 // takeoverWatch watches a cluster that is taken over.
 type takeoverWatch struct {
 	*Cluster
+	// before is how the incumbent left the cluster, and adopted how it was when the hooks had come.
 	before     *picture
+	adopted    *picture
 	population *probe.Population
 	// known are the identities of the objects of replacedKinds before.
 	known   map[types.UID]bool
@@ -81,6 +83,9 @@ func (w *takeoverWatch) start(ctx context.Context) error {
 	})
 	w.r.Figure(timeline.AtMost("start of Drover to its hooks on every server", time.Since(w.started), adoptLimit))
 	if err != nil {
+		return err
+	}
+	if w.adopted, err = w.picture(ctx); err != nil {
 		return err
 	}
 	w.looks, err = w.reconciles(ctx)
@@ -156,8 +161,11 @@ func (w *takeoverWatch) judge(ctx context.Context, clients *clients) error {
 	r.Check("objects", "no spec and no label differs", len(differs) == 0, "%d objects %s", len(after.objects), some(differs))
 	differs = diff(w.before.generations(), after.generations())
 	r.Check("objects", "every object is the same one, at the same generation", len(differs) == 0, "%d objects %s", len(after.objects), some(differs))
-	differs = diff(w.before.secretRevisions(), after.secretRevisions())
-	r.Check("secrets", "authorities, token, kubeconfig and bootstrap data were not written", len(differs) == 0 && len(after.secrets) > 0,
+	differs = diff(w.before.owners(), after.owners())
+	r.Check("objects", "have the owners that they had", len(differs) == 0, "%d owner references %s", after.references(), some(differs))
+	// An owner that is named in the older version is named in the newer one when it is adopted: one write, without data.
+	differs = diff(w.adopted.secretRevisions(), after.secretRevisions())
+	r.Check("secrets", "authorities, token, kubeconfig and bootstrap data are not written at rest", len(differs) == 0 && len(after.secrets) > 0,
 		"%d Secrets at the same revision %s", len(after.secrets), some(differs))
 	differs = diff(w.before.secrets, after.secrets)
 	r.Check("secrets", "are the same bytes", len(differs) == 0, "%d Secrets %s", len(after.secrets), some(differs))
