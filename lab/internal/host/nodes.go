@@ -16,6 +16,7 @@ import (
 	"github.com/drover-project/drover/lab/internal/machine"
 	"github.com/drover-project/drover/lab/internal/management"
 	"github.com/drover-project/drover/lab/internal/paths"
+	"github.com/drover-project/drover/lab/internal/sandbox"
 )
 
 const (
@@ -49,6 +50,11 @@ func (h *host) startBare(ctx context.Context) error {
 	plane, err := management.Start(ctx, management.Config{Folder: h.Folder, Site: h.lab.machines.Home(), Bin: h.bin, Pods: true})
 	if err != nil {
 		return err
+	}
+	if sandbox.InUserNamespace() {
+		if err := plane.RunPodsAsRoot(ctx); err != nil {
+			return err
+		}
 	}
 	h.report.step(fmt.Sprintf("nodes (kubelets): %d", h.Nodes))
 	if err := h.serveAPIToPods(ctx); err != nil {
