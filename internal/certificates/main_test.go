@@ -36,7 +36,7 @@ func run(m *testing.M) (code int, err error) {
 			return 0, fmt.Errorf("register kinds: %w", err)
 		}
 	}
-	env := &envtest.Environment{ControlPlaneStopTimeout: time.Minute}
+	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
 	config, err := env.Start()
 	if err != nil {
 		return 0, fmt.Errorf("start API server: %w", err)

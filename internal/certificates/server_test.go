@@ -166,7 +166,7 @@ func TestFirstStart(t *testing.T) {
 	g := NewWithT(t)
 	s := newSite(t, "first")
 	server := s.serve(t)
-	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+	g.Eventually(s.asked(t.Context())).WithTimeout(2 * time.Minute).Should(BeTrue())
 	g.Expect(server.StartedChecker()(nil)).To(Succeed())
 
 	secret := s.secret(t)
@@ -192,7 +192,7 @@ func TestExpiredCertificateIsReplaced(t *testing.T) {
 	})).To(Succeed())
 
 	s.serve(t)
-	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+	g.Eventually(s.asked(t.Context())).WithTimeout(2 * time.Minute).Should(BeTrue())
 	data := s.secret(t).Data
 	g.Expect(bytes.Equal(data[corev1.TLSCertKey], old[corev1.TLSCertKey])).To(BeFalse(), "the expired certificate is still there")
 	g.Expect(data[trustKey]).To(Equal(old[trustKey]), "the authority was good and is kept")
@@ -206,7 +206,7 @@ func TestRenewalWhileServing(t *testing.T) {
 	now := time.Now()
 	s.options.Now = func() time.Time { return now }
 	server := s.serve(t)
-	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+	g.Eventually(s.asked(t.Context())).WithTimeout(2 * time.Minute).Should(BeTrue())
 
 	before, err := server.keeper.certificate(nil)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -222,7 +222,7 @@ func TestRenewalWhileServing(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(after.Certificate[0]).NotTo(Equal(before.Certificate[0]), "it still serves with the old certificate")
 	g.Expect(after.Leaf.NotAfter).To(BeTemporally(">", now.Add(servingReserve)))
-	g.Eventually(s.asked(t.Context())).WithTimeout(30 * time.Second).Should(BeTrue())
+	g.Eventually(s.asked(t.Context())).WithTimeout(2 * time.Minute).Should(BeTrue())
 }
 
 // shortLived replaces the certificate by one that ends tomorrow.

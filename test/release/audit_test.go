@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
@@ -82,4 +83,36 @@ func (p *plane) clusterWide(t *testing.T, account string) []string {
 	}
 	slices.Sort(resources)
 	return slices.Compact(resources)
+}
+
+// unused are the rights of a role, as "group/resource verb", that an account
+// did not use.
+func (p *plane) unused(t *testing.T, account string, role *rbacv1.ClusterRole) []string {
+	t.Helper()
+	used := map[string]bool{}
+	for _, e := range p.requests(t, account) {
+		if e.ObjectRef == nil {
+			continue
+		}
+		resource := e.ObjectRef.Resource
+		if e.ObjectRef.Subresource != "" {
+			resource += "/" + e.ObjectRef.Subresource
+		}
+		used[e.ObjectRef.APIGroup+"/"+resource+" "+e.Verb] = true
+		used[e.ObjectRef.APIGroup+"/* "+e.Verb] = true
+	}
+	var rights []string
+	for _, rule := range role.Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					if right := group + "/" + resource + " " + verb; !used[right] {
+						rights = append(rights, right)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(rights)
+	return slices.Compact(rights)
 }

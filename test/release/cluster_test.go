@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,7 +50,7 @@ func (p *plane) newCluster(t *testing.T, namespace, name string, labels map[stri
 	}
 	// The webhooks of a manager that has just become ready may need a moment.
 	for _, object := range objects {
-		poll(t, 30*time.Second, func(ctx context.Context) error { return p.apply(ctx, object.DeepCopy()) })
+		poll(t, func(ctx context.Context) error { return p.apply(ctx, object.DeepCopy()) })
 	}
 	c.adopt(t)
 	return c
@@ -122,7 +121,7 @@ func (c cluster) machines(ctx context.Context) ([]clusterv1.Machine, error) {
 func (c cluster) firstServer(t *testing.T) *clusterv1.Machine {
 	t.Helper()
 	machine := &clusterv1.Machine{}
-	poll(t, time.Minute, func(ctx context.Context) error {
+	poll(t, func(ctx context.Context) error {
 		machines, err := c.machines(ctx)
 		if err != nil || len(machines) != 1 {
 			return fmt.Errorf("%d Machines: %w", len(machines), err)
@@ -131,7 +130,7 @@ func (c cluster) firstServer(t *testing.T) *clusterv1.Machine {
 		return nil
 	})
 	config := &bootstrapv1.RKE2Config{}
-	poll(t, time.Minute, func(ctx context.Context) error {
+	poll(t, func(ctx context.Context) error {
 		key := client.ObjectKey{Namespace: c.namespace, Name: machine.Spec.Bootstrap.ConfigRef.Name}
 		if err := c.plane.kube.Get(ctx, key, config); err != nil {
 			return err
@@ -162,6 +161,6 @@ func (c cluster) hasSecrets(names ...string) func(context.Context) error {
 func (c cluster) started(t *testing.T) {
 	t.Helper()
 	machine := c.firstServer(t)
-	poll(t, time.Minute, c.hasSecrets(c.name+"-ca", c.name+"-cca", c.name+"-etcd", c.name+"-peer-etcd",
+	poll(t, c.hasSecrets(c.name+"-ca", c.name+"-cca", c.name+"-etcd", c.name+"-peer-etcd",
 		c.name+"-token", c.name+"-kubeconfig", machine.Spec.Bootstrap.ConfigRef.Name))
 }

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,8 +64,11 @@ func TestInstall(t *testing.T) {
 	t.Run("deletion", c.deleted)
 	t.Run("one manager of several is active", i.leads)
 	t.Run("diagnostics ask who may read them", i.diagnosticsAreGuarded)
-	for _, m := range []*manager{i.bootstrap, i.controlPlane} {
+	for n, m := range []*manager{i.bootstrap, i.controlPlane} {
 		i.stayedWithin(t, m.account)
+		for _, role := range all[rbacv1.ClusterRole](t, released(t, components[n].file, nil), "ClusterRole") {
+			t.Log(role.Name, i.unused(t, m.account, role))
+		}
 	}
 }
 
@@ -88,12 +91,12 @@ func (p *plane) storeOlderConfig(t *testing.T) *bootstrapv1beta1.RKE2Config {
 	}
 	config := &bootstrapv1beta1.RKE2Config{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}
 	config.Spec.PreRKE2Commands = []string{"true"}
-	poll(t, 30*time.Second, func(ctx context.Context) error { return p.kube.Create(ctx, config) })
+	poll(t, func(ctx context.Context) error { return p.kube.Create(ctx, config) })
 	return config
 }
 
 func (i installed) migrated(t *testing.T, old client.Object) {
-	poll(t, time.Minute, func(ctx context.Context) error {
+	poll(t, func(ctx context.Context) error {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := i.kube.Get(ctx, client.ObjectKey{Name: "rke2configs.bootstrap.cluster.x-k8s.io"}, crd); err != nil {
 			return err
@@ -142,7 +145,7 @@ func (c cluster) deleted(t *testing.T) {
 	if err := c.plane.kube.Delete(t.Context(), controlPlane); err != nil {
 		t.Fatal(err)
 	}
-	poll(t, time.Minute, func(ctx context.Context) error {
+	poll(t, func(ctx context.Context) error {
 		err := c.plane.kube.Get(ctx, client.ObjectKeyFromObject(controlPlane), controlPlane)
 		if apierrors.IsNotFound(err) {
 			return nil

@@ -56,7 +56,7 @@ func (p *plane) start(t *testing.T, objects []*unstructured.Unstructured, webhoo
 		diagnostics: fmt.Sprintf("https://127.0.0.1:%d/metrics", diagnostics),
 	}
 	m.run(t, append(args, more...), env)
-	poll(t, time.Minute, func(ctx context.Context) error {
+	poll(t, func(ctx context.Context) error {
 		return answers(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", health))
 	})
 	return m

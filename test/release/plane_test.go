@@ -52,7 +52,7 @@ func startPlane(t *testing.T) *plane {
 		CRDDirectoryPaths: []string{
 			filepath.Join(moduleFolder(t, "sigs.k8s.io/cluster-api"), "core", "config", "crd", "bases"), filepath.Join(root, "lab", "api", "crds"),
 		},
-		ErrorIfCRDPathMissing: true, ControlPlaneStopTimeout: time.Minute,
+		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	env.ControlPlane.GetAPIServer().Configure().
 		Set("audit-policy-file", policy).Set("audit-log-path", p.audit).
@@ -201,10 +201,14 @@ func untyped(t *testing.T, object client.Object) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: content}
 }
 
+// patience is how long anything may take on a busy machine; mostly it takes a
+// second.
+const patience = 3 * time.Minute
+
 // poll waits for a condition; what it returns says what is still missing.
-func poll(t *testing.T, limit time.Duration, condition func(context.Context) error) {
+func poll(t *testing.T, condition func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -215,7 +219,7 @@ func poll(t *testing.T, limit time.Duration, condition func(context.Context) err
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatal(fmt.Errorf("after %s: %w", limit, err))
+			t.Fatal(fmt.Errorf("after %s: %w", patience, err))
 		case <-tick.C:
 		}
 	}

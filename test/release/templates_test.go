@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -130,6 +129,6 @@ func (i installed) standIns(t *testing.T, objects []*unstructured.Unstructured) 
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		poll(t, 30*time.Second, func(ctx context.Context) error { return i.kube.List(ctx, list) })
+		poll(t, func(ctx context.Context) error { return i.kube.List(ctx, list) })
 	}
 }
