@@ -36,7 +36,7 @@ func (i *installation) upgrade(ctx context.Context, c *Cluster) error {
 		"--control-plane=rke2:"+nextRelease, "--wait-providers", "--wait-provider-timeout=300"); err != nil {
 		return err
 	}
-	i.r.Figure(timeline.AtMost("clusterctl upgrade apply --wait-providers", time.Since(began), 4*time.Minute))
+	i.r.Figure(timeline.AtMost("clusterctl upgrade apply --wait-providers", time.Since(began), installLimit))
 	if err := i.judgeManagers(ctx, nextRelease); err != nil {
 		return err
 	}
