@@ -2,6 +2,7 @@
 package findingtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,18 +28,14 @@ func Check(t *testing.T, got finding.List, want Want) {
 
 func compare(t *testing.T, what string, got, want []string) {
 	t.Helper()
-	left := append([]string(nil), got...)
+	left := slices.Clone(got)
 	for _, start := range want {
-		found := false
-		for i, text := range left {
-			if strings.HasPrefix(text, start) {
-				left, found = append(left[:i:i], left[i+1:]...), true
-				break
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(left, func(text string) bool { return strings.HasPrefix(text, start) })
+		if i < 0 {
 			t.Errorf("no %s begins with\n  %s\ngot %q", what, start, got)
+			continue
 		}
+		left = slices.Delete(left, i, i+1)
 	}
 	for _, text := range left {
 		t.Errorf("unexpected %s\n  %s", what, text)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -101,7 +102,7 @@ func TestUnreadableObject(t *testing.T) {
 	response := handler(t).Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Object: runtime.RawExtension{Raw: []byte(`{` + kind + `,"spec":{"replicas":"three"}}`)},
 	}})
-	if response.Allowed || response.Result.Code != 400 {
+	if response.Allowed || response.Result.Code != http.StatusBadRequest {
 		t.Errorf("got %+v", response)
 	}
 }
