@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +47,7 @@ func (r *runner) checkOne(ctx context.Context, s *sample) row {
 }
 
 func (c *check) run(ctx context.Context) error {
-	if err := c.prepare(ctx); err != nil {
+	if err := c.makeReady(ctx); err != nil {
 		return err
 	}
 	if err := c.apply(ctx); err != nil {
@@ -103,9 +103,9 @@ func (c *check) runCluster(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes what a user has before the manifest is applied: namespaces,
-// and Secrets and ConfigMaps that the manifest only refers to.
-func (c *check) prepare(ctx context.Context) error {
+// makeReady makes what a user has before the manifest is applied: namespaces,
+// and the class that a topology is made from.
+func (c *check) makeReady(ctx context.Context) error {
 	var err error
 	if c.kubectl, err = newKubectl(c.kube, c.kubeconfig, c.dir, c.sample.name); err != nil {
 		return err
@@ -146,13 +146,18 @@ func (c *check) apply(ctx context.Context) error {
 	for _, warning := range warnings {
 		c.row.note("warns: %s", warning)
 	}
-	// The namespace may be the file's own.
+	return c.makeReferents(ctx)
+}
+
+// makeReferents makes the Secrets and ConfigMaps that the manifest only refers
+// to. They come after it, because their namespace may be its own.
+func (c *check) makeReferents(ctx context.Context) error {
 	for _, o := range missingReferents(c.sample) {
-		kind := fmt.Sprintf("%T", o)
+		kind := reflect.TypeOf(o).Elem().Name()
 		if err := c.client.Create(ctx, o); err != nil {
 			return fmt.Errorf("make %s %s: %w", kind, o.GetName(), err)
 		}
-		c.row.note("refers to %s %s, which it leaves to the user; one was made", kind[strings.LastIndex(kind, ".")+1:], o.GetName())
+		c.row.note("refers to %s %s, which it leaves to the user; one was made", kind, o.GetName())
 	}
 	return nil
 }

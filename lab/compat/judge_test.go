@@ -105,6 +105,16 @@ func TestKindsWithTheSameSlipShareANote(t *testing.T) {
 	}
 }
 
+func TestSlipsOfFilesThatAreGone(t *testing.T) {
+	if got := outdated([]*sample{{path: "mine.yaml"}}); got != nil {
+		t.Errorf("other samples: got %v", got)
+	}
+	got := outdated([]*sample{{path: awsFile}, {path: metal3File}, {path: moveFile}, {path: openStackFile}})
+	if want := []string{multusFile}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestMending(t *testing.T) {
 	reference := map[string]any{"kind": "A", "name": "a", "apiVersion": "x.y/v1"}
 	o := object("Cluster", "a", map[string]any{"controlPlaneRef": reference})

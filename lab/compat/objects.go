@@ -56,17 +56,22 @@ func waitFor(ctx context.Context, what string, limit time.Duration, look func(co
 	defer cancel()
 	tick := time.NewTicker(pollPeriod)
 	defer tick.Stop()
+	last := "nothing was seen"
 	for {
 		missing, err := look(ctx)
-		if err == nil && missing == "" {
+		switch {
+		case err == nil && missing == "":
 			return nil
-		}
-		if err != nil {
-			missing = err.Error()
+		case ctx.Err() != nil:
+			// What was seen before says more than that the time is over.
+		case err != nil:
+			last = err.Error()
+		default:
+			last = missing
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited %s for %s: %s", limit, what, missing)
+			return fmt.Errorf("waited %s for %s: %s: %w", limit, what, last, ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -90,6 +90,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if files := outdated(samples); len(files) > 0 {
+		return fmt.Errorf("%w: the list of slips is about %s, which %s does not hold; take them out of the list",
+			ErrFailed, strings.Join(files, " and "), o.Samples)
+	}
 	chosen := slices.DeleteFunc(slices.Clone(samples), func(s *sample) bool { return !s.matches(o.Only) })
 	if len(chosen) == 0 {
 		return fmt.Errorf("%w: no path in %s holds %s", ErrNoSamples, o.Samples, strings.Join(o.Only, " or "))

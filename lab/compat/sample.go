@@ -164,5 +164,8 @@ func sampleName(path string) string {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(commonWords, w) })
+	if len(words) == 0 {
+		words = []string{"sample"}
+	}
 	return strings.Join(slices.Compact(words), "-")
 }

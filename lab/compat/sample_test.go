@@ -13,6 +13,7 @@ import (
 func TestSampleName(t *testing.T) {
 	for path, want := range map[string]string{
 		"examples/templates/docker/cluster-template.yaml":                                      "docker",
+		"cluster-template.yaml":                                                                "sample",
 		"examples/templates/docker/cluster-template-kube-vip.yaml":                             "docker-kube-vip",
 		"test/e2e/data/infrastructure/cluster-template-docker.yaml":                            "test-docker",
 		"test/e2e/data/infrastructure/cluster-from-clusterclass-template-docker-in-place.yaml": "test-from-clusterclass-docker-in-place",
@@ -56,6 +57,15 @@ func TestVariableWithoutValueIsNamed(t *testing.T) {
 	_, err := newSample("examples/a.yaml", []byte("kind: A\nname: ${NOBODY_KNOWS}\n"))
 	if err == nil || !strings.Contains(err.Error(), "NOBODY_KNOWS") {
 		t.Errorf("got %v, want an error that names the variable", err)
+	}
+}
+
+func TestVariableOfTheEnvironment(t *testing.T) {
+	t.Setenv("MY_OWN", "mine")
+	t.Setenv("CLUSTER_NAME", "not-this")
+	text, err := substitute([]byte("${MY_OWN} ${CLUSTER_NAME}"), "this")
+	if got := string(text); err != nil || got != "mine this" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 

@@ -19,6 +19,9 @@ const (
 	settleTimeout = 5 * time.Minute
 	// pauses is how often the controllers are made to look at everything anew.
 	pauses = 3
+	// pauseTimeout bounds how long controllers take to confirm a pause, and pauseAttempts is how often it is tried.
+	pauseTimeout  = time.Minute
+	pauseAttempts = 6
 )
 
 // settle waits until every control plane has its first Machine with its
@@ -141,7 +144,26 @@ func (c *check) reconcile(ctx context.Context) error {
 	return c.pause(ctx, true)
 }
 
+// pause pauses or resumes the cluster until all controllers have confirmed it.
 func (c *check) pause(ctx context.Context, paused bool) error {
+	var err error
+	for range pauseAttempts {
+		if err := c.setPaused(ctx, paused); err != nil {
+			return err
+		}
+		if err = c.awaitPaused(ctx, paused); err == nil || ctx.Err() != nil {
+			return err
+		}
+		// A controller that learns of the Cluster's change before that of its own last write finds nothing to confirm,
+		// and looks again only minutes later. The same change once more is news to it.
+		if err := c.setPaused(ctx, !paused); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *check) setPaused(ctx context.Context, paused bool) error {
 	clusters := &clusterv1.ClusterList{}
 	if err := c.client.List(ctx, clusters, client.InNamespace(c.sample.name)); err != nil {
 		return fmt.Errorf("list Clusters: %w", err)
@@ -154,18 +176,22 @@ func (c *check) pause(ctx context.Context, paused bool) error {
 			return fmt.Errorf("pause Cluster %s: %w", cluster.Name, err)
 		}
 	}
+	return nil
+}
+
+func (c *check) awaitPaused(ctx context.Context, paused bool) error {
 	want := metav1.ConditionFalse
 	if paused {
 		want = metav1.ConditionTrue
 	}
-	return waitFor(ctx, fmt.Sprintf("all controllers to confirm Paused=%s", want), settleTimeout, func(ctx context.Context) (string, error) {
+	return waitFor(ctx, fmt.Sprintf("all controllers to confirm Paused=%s", want), pauseTimeout, func(ctx context.Context) (string, error) {
 		for _, kind := range pausedKinds {
 			objects, err := c.list(ctx, c.sample.name, kind)
 			if err != nil {
 				return "", err
 			}
 			if i := notYet(objects, want); i >= 0 {
-				return describe(&objects[i]), nil
+				return describe(&objects[i]) + " does not", nil
 			}
 		}
 		return "", nil

@@ -2,6 +2,7 @@ package compat
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,6 +95,26 @@ var stalls = []stall{{
 	},
 }}
 
+// outdated returns the files of the lists above that are not among the samples.
+// Where none of them is, the samples are others, and the lists are not about them.
+func outdated(samples []*sample) []string {
+	files := map[string]bool{}
+	for i := range slips {
+		files[slips[i].file] = true
+	}
+	for i := range stalls {
+		files[stalls[i].file] = true
+	}
+	all := len(files)
+	for _, s := range samples {
+		delete(files, s.path)
+	}
+	if len(files) == all {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(files))
+}
+
 // find returns the slip that explains a refusal.
 func find(file string, o outcome) *slip {
 	for i := range slips {
@@ -156,6 +177,9 @@ func tell(explained []explanation) []string {
 
 // said is the part of the refusal that names the slip.
 func (e explanation) said() string {
+	if e.onlyStrict {
+		return e.sentence
+	}
 	for part := range strings.SplitSeq(e.outcome.refusal, "; ") {
 		if !strings.Contains(part, e.sentence) {
 			continue

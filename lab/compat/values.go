@@ -3,6 +3,7 @@ package compat
 import (
 	"errors"
 	"maps"
+	"os"
 	"strings"
 
 	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/yamlprocessor"
@@ -59,17 +60,19 @@ var values = map[string]string{
 
 var errNoValue = errors.New("no value")
 
-// substitute replaces the variables as clusterctl does. A variable without a
-// value and without a default is an error that names it. The cluster and its
-// namespace have the same name, because a sample takes one for the other.
+// substitute replaces the variables as clusterctl does. What has no value here is looked for in the environment; a
+// variable without a value and without a default is an error that names it. The cluster and its namespace have the same
+// name, because a sample takes one for the other.
 func substitute(text []byte, name string) ([]byte, error) {
 	all := maps.Clone(values)
 	all["CLUSTER_NAME"], all["NAMESPACE"] = name, name
 	return yamlprocessor.NewSimpleProcessor().Process(text, func(variable string) (string, error) {
-		value, ok := all[variable]
-		if !ok {
-			return "", errNoValue
+		if value, ok := all[variable]; ok {
+			return value, nil
 		}
-		return value, nil
+		if value, ok := os.LookupEnv(variable); ok {
+			return value, nil
+		}
+		return "", errNoValue
 	})
 }
