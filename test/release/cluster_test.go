@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,16 +37,8 @@ func (p *plane) newCluster(t *testing.T, namespace, name string, labels map[stri
 	}
 	objects := released(t, "cluster-template-lab.yaml", variables(namespace, name))
 	for _, object := range objects {
-		all := maps.Clone(labels)
-		if all == nil {
-			all = map[string]string{}
-		}
-		maps.Copy(all, object.GetLabels())
-		object.SetLabels(all)
-		if object.GetKind() == "Cluster" {
-			if err := setEndpoint(object.Object); err != nil {
-				t.Fatal(err)
-			}
+		if err := prepare(object, labels); err != nil {
+			t.Fatal(err)
 		}
 	}
 	// The webhooks of a manager that has just become ready may need a moment.
@@ -63,13 +56,22 @@ func variables(namespace, name string) map[string]string {
 	}
 }
 
-// setEndpoint names an address where nothing answers.
-func setEndpoint(object map[string]any) error {
-	spec, ok := object["spec"].(map[string]any)
-	if !ok {
-		return fmt.Errorf("the Cluster has no spec")
+// prepare sets labels on an object and on what is made from it, and gives a
+// Cluster an address where nothing answers.
+func prepare(object *unstructured.Unstructured, labels map[string]string) error {
+	all := maps.Clone(labels)
+	if all == nil {
+		all = map[string]string{}
 	}
-	spec["controlPlaneEndpoint"] = map[string]any{"host": "127.0.0.1", "port": int64(1)}
+	maps.Copy(all, object.GetLabels())
+	object.SetLabels(all)
+	switch {
+	case object.GetKind() == "Cluster":
+		endpoint := map[string]any{"host": "127.0.0.1", "port": int64(1)}
+		return unstructured.SetNestedMap(object.Object, endpoint, "spec", "controlPlaneEndpoint")
+	case object.GetKind() == "RKE2ControlPlane" && len(labels) > 0:
+		return unstructured.SetNestedStringMap(object.Object, labels, "spec", "machineTemplate", "metadata", "labels")
+	}
 	return nil
 }
 

@@ -86,6 +86,7 @@ func buildImage(t *testing.T, source string) ociLayout {
 }
 
 func TestImage(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	l := buildImage(t, t.TempDir())
 	top := index{}

@@ -14,6 +14,7 @@ import (
 // A manager of one namespace has rights in that one and its own only, makes a
 // cluster there, and leaves one in another namespace alone.
 func TestOneNamespace(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	bootstrap, controlPlane := kustomized(t, "config/namespaced/bootstrap"), kustomized(t, "config/namespaced/control-plane")
 	for _, objects := range [][]*rbacv1.ClusterRoleBinding{
@@ -46,6 +47,7 @@ func TestOneNamespace(t *testing.T) {
 // Objects without the label are left alone by the reconcilers; the webhooks
 // look at all objects all the same.
 func TestWatchFilter(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	p := startPlane(t)
 	i := p.installRelease(t, released(t, "bootstrap-components.yaml", nil), released(t, "control-plane-components.yaml", nil), "--watch-filter=mine")

@@ -212,14 +212,18 @@ func poll(t *testing.T, condition func(context.Context) error) {
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	var last error
 	for {
 		err := condition(ctx)
 		if err == nil {
 			return
 		}
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			t.Fatal(fmt.Errorf("after %s: %w", patience, err))
+			t.Fatal(fmt.Errorf("after %s: %w", patience, last))
 		case <-tick.C:
 		}
 	}
