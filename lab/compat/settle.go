@@ -100,12 +100,13 @@ func (c *check) awaitStall(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
+	var said string
 	err := waitFor(ctx, fmt.Sprintf("the control plane to say %q", s.sentence), settleTimeout, func(ctx context.Context) (string, error) {
 		controlPlanes, err := c.list(ctx, c.sample.name, controlPlaneKind)
 		if err != nil || len(controlPlanes) != 1 {
 			return "no control plane", err
 		}
-		if said := messages(&controlPlanes[0]); !strings.Contains(said, s.sentence) {
+		if said = messages(&controlPlanes[0]); !strings.Contains(said, s.sentence) {
 			return "it says: " + said, nil
 		}
 		return "", nil
@@ -113,7 +114,7 @@ func (c *check) awaitStall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.row.note("%s; the control plane waits and says so: %q", s.why, s.sentence)
+	c.row.note("accepted, and waits: %s (%s)", s.why, naming(said, s.sentence))
 	for i, o := range c.meant {
 		if o.GetKind() != s.kind {
 			continue

@@ -151,7 +151,7 @@ type explanation struct {
 }
 
 // quoted is how much is shown of what was said about a slip.
-const quoted = 120
+const quoted = 160
 
 // tell makes notes of explanations; kinds with the same slip share one.
 func tell(explained []explanation) []string {
@@ -180,8 +180,13 @@ func (e explanation) said() string {
 	if e.onlyStrict {
 		return e.sentence
 	}
-	for part := range strings.SplitSeq(e.outcome.refusal, "; ") {
-		if !strings.Contains(part, e.sentence) {
+	return naming(e.outcome.refusal, e.sentence)
+}
+
+// naming returns the part of what was said in which the sentence stands, if need be shortened.
+func naming(said, sentence string) string {
+	for part := range strings.SplitSeq(said, "; ") {
+		if !strings.Contains(part, sentence) {
 			continue
 		}
 		if text := []rune(part); len(text) > quoted {
@@ -189,7 +194,7 @@ func (e explanation) said() string {
 		}
 		return part
 	}
-	return e.sentence
+	return sentence
 }
 
 // eachReference calls do for every reference to a kind that is somewhere in a spec.
