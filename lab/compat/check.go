@@ -107,7 +107,7 @@ func (c *check) runCluster(ctx context.Context) error {
 // and the class that a topology is made from.
 func (c *check) makeReady(ctx context.Context) error {
 	var err error
-	if c.kubectl, err = newKubectl(c.kube, c.kubeconfig, c.dir, c.sample.name); err != nil {
+	if c.kubectl, err = newKubectl(c.kube, c.kubeconfig, c.kubectlDir(), c.sample.name); err != nil {
 		return err
 	}
 	own := map[string]bool{}

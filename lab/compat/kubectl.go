@@ -39,7 +39,7 @@ func newKubectl(program, kubeconfig, dir, namespace string) (*kubectl, error) {
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &kubectl{program: program, kubeconfig: path, cache: filepath.Join(dir, "kubectl-cache")}, nil
+	return &kubectl{program: program, kubeconfig: path, cache: filepath.Join(dir, "cache")}, nil
 }
 
 func (k *kubectl) run(ctx context.Context, stdin []byte, args ...string) (stdout, stderr string, err error) {

@@ -104,11 +104,16 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	r := &runner{samples: samples, chosen: chosen, kube: o.Kube, dir: dir, out: o.Out, start: time.Now()}
 	rows, err := r.inLab(ctx, o.Start)
+	if ctx.Err() != nil {
+		// An interrupted run has nothing to show; it leaves nothing behind.
+		return errors.Join(ctx.Err(), os.RemoveAll(dir))
+	}
+	logs := filepath.Join(dir, "logs")
 	if err != nil {
-		return fmt.Errorf("%w (logs are kept in %s)", err, filepath.Join(dir, "logs"))
+		return fmt.Errorf("%w (logs are kept in %s)", err, logs)
 	}
 	if ok := printTable(o.Out, rows); !ok {
-		return fmt.Errorf("%w: see FAIL above; logs are kept in %s", ErrFailed, filepath.Join(dir, "logs"))
+		return fmt.Errorf("%w: see FAIL above; logs are kept in %s", ErrFailed, logs)
 	}
 	return os.RemoveAll(dir)
 }
@@ -156,10 +161,16 @@ func (r *runner) inLab(ctx context.Context, start func(context.Context, string, 
 	return r.checkAll(ctx)
 }
 
+// kubectlDir is where the kubeconfigs and the cache of kubectl lie.
+func (r *runner) kubectlDir() string { return filepath.Join(r.dir, "kubectl") }
+
 func (r *runner) prepare(ctx context.Context, lab Lab) error {
 	var err error
 	if r.client, err = client.NewWithWatch(lab.Management(), client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("client of the management cluster: %w", err)
+	}
+	if err := os.MkdirAll(r.kubectlDir(), 0o700); err != nil {
+		return fmt.Errorf("make folder of kubectl: %w", err)
 	}
 	if r.kubeconfig, err = lab.LocalKubeconfig(ctx, nil); err != nil {
 		return err
