@@ -43,11 +43,6 @@ func (p *plane) installRelease(t *testing.T, bootstrap, controlPlane []*unstruct
 	return installed{p, p.start(t, bootstrap, ports[0], more...), p.start(t, controlPlane, ports[1], more...)}
 }
 
-func (i installed) stop() {
-	i.bootstrap.stop()
-	i.controlPlane.stop()
-}
-
 // The whole of an installation, with nothing but the rights of the release: on
 // a cluster where another provider has stored objects in the older version, up
 // to a cluster's first server, and back.

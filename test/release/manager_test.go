@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,14 +32,28 @@ type manager struct {
 	stop        func()
 }
 
+// lastPort is the last port that freePort gave away. It starts below the ports
+// that the kernel gives to clients, at a place of this process's own.
+var lastPort atomic.Int32
+
+func init() { lastPort.Store(int32(20000 + os.Getpid()%600*20)) }
+
+// freePort returns a port nobody listens on and that no client is given.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 20 {
+		port := int(lastPort.Add(1))
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer listener.Close() //nolint:errcheck // nothing was written
-	return listener.Addr().(*net.TCPAddr).Port
+	t.Fatal("no free port")
+	return 0
 }
 
 // start runs the manager as its Deployment says: with its arguments and
