@@ -122,8 +122,8 @@ fuzz: ## Convert arbitrary objects of every kind between the API versions, there
 	go test ./internal/conversion -run TestRoundTrip -count=1 -timeout 0 -v -args -fuzz-time $(FUZZTIME)
 
 .PHONY: stories
-stories: build ## Run every story of the laboratory (real etcd, API server and kubelet)
-	SAMPLES="$(abspath $(SAMPLES))" go -C lab test -count=1 -v -parallel 3 -timeout 80m ./stories
+stories: build ## Run the stories of the laboratory (real etcd, API server and kubelet); STORIES=all for the long ones, too
+	SAMPLES="$(abspath $(SAMPLES))" go -C lab test -count=1 -v -parallel 2 -timeout 80m ./stories
 
 # A checkout of the samples of Cluster API Provider RKE2: its folders examples and test.
 SAMPLES ?= ../shared/compat/caprke2-samples

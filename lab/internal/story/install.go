@@ -33,7 +33,8 @@ const (
 )
 
 var installRelease = Story{
-	Name: "install",
+	OnRequest: true,
+	Name:      "install",
 	Purpose: "clusterctl installs a release from a local repository; its managers run as pods with the rights and flags of the " +
 		"manifests, create a cluster from the release's template, and are upgraded.",
 	setup: Setup{Nodes: managerNodes},

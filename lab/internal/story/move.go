@@ -31,7 +31,8 @@ const (
 )
 
 var moveCluster = Story{
-	Name: "move",
+	OnRequest: true,
+	Name:      "move",
 	Purpose: "A cluster is moved to another management cluster by clusterctl while clients write: no machine notices, " +
 		"and an upgrade there is as safe as it was here.",
 	play: playMove,
