@@ -12,9 +12,9 @@ import (
 // mostDifferences is how many are told.
 const mostDifferences = 5
 
-// difference tells in words how the second value differs from the first; "" if it does not.
-func difference(path string, before, after any) string {
-	found := differences(path, before, after)
+// specDifference tells in words how the second spec differs from the first; "" if it does not.
+func specDifference(before, after any) string {
+	found := differences("spec", before, after)
 	if len(found) > mostDifferences {
 		found = append(found[:mostDifferences], fmt.Sprintf("and %d more", len(found)-mostDifferences))
 	}

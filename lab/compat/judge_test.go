@@ -120,7 +120,7 @@ func TestMending(t *testing.T) {
 	o := object("Cluster", "a", map[string]any{"controlPlaneRef": reference})
 	s := &slip{mend: func(spec map[string]any) { eachReference(spec, groupOfVersion) }}
 	want := map[string]any{"controlPlaneRef": map[string]any{"kind": "A", "name": "a", "apiGroup": "x.y"}}
-	if changes := difference("spec", want, s.mended(o).Object["spec"]); changes != "" {
+	if changes := specDifference(want, s.mended(o).Object["spec"]); changes != "" {
 		t.Error(changes)
 	}
 	if reference["apiVersion"] == nil {
@@ -132,10 +132,10 @@ func TestDifference(t *testing.T) {
 	before := map[string]any{"same": int64(1), "changed": "a", "gone": []any{"x"}}
 	after := map[string]any{"same": int64(1), "changed": "b", "new": true}
 	want := "spec.changed: a became b; spec.gone: [x] became nothing; spec.new: nothing became true"
-	if got := difference("spec", before, after); got != want {
+	if got := specDifference(before, after); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := difference("spec", before, before); got != "" {
+	if got := specDifference(before, before); got != "" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -107,9 +107,13 @@ func (k *kubectl) applyOne(ctx context.Context, o *unstructured.Unstructured, fl
 			return result, nil
 		}
 		var relaxed error
-		if stdout, stderr, relaxed = k.run(ctx, text, append(args, "--validate=warn")...); relaxed != nil {
+		stdout, stderr, relaxed = k.run(ctx, text, append(args, "--validate=warn")...)
+		switch {
+		case isExit(relaxed):
 			result.refusal = sentence(stderr)
 			return result, nil
+		case relaxed != nil:
+			return outcome{}, fmt.Errorf("run kubectl: %w", relaxed)
 		}
 		result.onlyStrict = true
 	}

@@ -62,7 +62,7 @@ func (c *check) oneThroughOldVersion(ctx context.Context, o *unstructured.Unstru
 	if err := c.client.Get(ctx, client.ObjectKeyFromObject(o), back); err != nil {
 		return err
 	}
-	if changes := difference("spec", o.Object["spec"], back.Object["spec"]); changes != "" {
+	if changes := specDifference(o.Object["spec"], back.Object["spec"]); changes != "" {
 		c.row.fault("%s means something else as %s: %s", describe(o), oldVersion, changes)
 		c.oldDiffers = true
 	}

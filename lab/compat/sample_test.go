@@ -48,7 +48,7 @@ spec:
 		t.Errorf("got %s/%s, want a/a", o.GetNamespace(), o.GetName())
 	}
 	want := map[string]any{"version": version + "+rke2r1", "folder": "/default", "text": "{{ .Other }} $(command) $1"}
-	if changes := difference("spec", want, o.Object["spec"]); changes != "" {
+	if changes := specDifference(want, o.Object["spec"]); changes != "" {
 		t.Error(changes)
 	}
 }

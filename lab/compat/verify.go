@@ -123,7 +123,7 @@ func (c *check) drift(ctx context.Context, o *unstructured.Unstructured) error {
 		c.row.fault("a server-side apply of %s is refused: %v", describe(o), err)
 		return nil
 	}
-	if changes := difference("spec", live.Object["spec"], applied.Object["spec"]); changes != "" {
+	if changes := specDifference(live.Object["spec"], applied.Object["spec"]); changes != "" {
 		c.row.fault("a server-side apply of %s would change it: %s", describe(o), changes)
 	}
 	return nil
