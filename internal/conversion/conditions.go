@@ -111,6 +111,7 @@ func resizedCondition(src []metav1.Condition) (clusterv1beta1.Condition, bool) {
 			scaling.Status = metav1.ConditionFalse
 		case metav1.ConditionFalse:
 			scaling.Status = metav1.ConditionTrue
+		default: // Unknown means the same both ways.
 		}
 		converted := convertCondition(scaling, resized)
 		if out.Type == "" {
