@@ -31,45 +31,51 @@ const (
 
 // CreateMachine makes a new server.
 type CreateMachine struct {
-	Purpose Purpose
+	Purpose Purpose `json:"purpose"`
 	// FailureDomain is empty when the cluster has none.
-	FailureDomain string
+	FailureDomain string `json:"failureDomain,omitzero"`
 }
 
 // DeleteMachine asks CAPI core to delete a Machine.
 type DeleteMachine struct {
-	Machine string
+	Machine string `json:"machine"`
 	// Why is one of the reasons of the rule, for the event.
-	Why string
+	Why string `json:"why"`
 }
 
 // RestoreHooks puts our hooks back on a Machine that lost them.
 type RestoreHooks struct {
-	Machine string
+	Machine string `json:"machine"`
 	// PreTerminateOnly is true for Machines that are already being deleted
 	// and past the drain: a pre-drain hook would come too late.
-	PreTerminateOnly bool
+	PreTerminateOnly bool `json:"preTerminateOnly,omitzero"`
 }
 
 // ExcludeFromLoadBalancers labels the Machine's Node so that external load
 // balancers and VIPs let go of it, and records the time.
-type ExcludeFromLoadBalancers struct{ Machine string }
+type ExcludeFromLoadBalancers struct {
+	Machine string `json:"machine"`
+}
 
 // ReleasePreDrainHook lets core drain the Machine's Node.
-type ReleasePreDrainHook struct{ Machine string }
+type ReleasePreDrainHook struct {
+	Machine string `json:"machine"`
+}
 
 // MoveLeader hands etcd's leadership from one voter to another.
 type MoveLeader struct {
-	From, To uint64
+	From uint64 `json:"from,string"`
+	To   uint64 `json:"to,string"`
 	// FromName and ToName are for messages only.
-	FromName, ToName string
+	FromName string `json:"fromName"`
+	ToName   string `json:"toName"`
 }
 
 // AskForMemberRemoval sets RKE2's removal annotation on the Machine's Node.
 // RKE2 removes the member and stops the local API server.
 type AskForMemberRemoval struct {
-	Machine string
-	Member  uint64
+	Machine string `json:"machine"`
+	Member  uint64 `json:"member,string"`
 }
 
 // Ground is what makes the removal of a member right. The action checks
@@ -90,22 +96,26 @@ const (
 
 // RemoveMember removes an etcd member by a call to another voter.
 type RemoveMember struct {
-	Member uint64
-	Ground Ground
+	Member uint64 `json:"member,string"`
+	Ground Ground `json:"ground"`
 	// Name is for messages only.
-	Name string
+	Name string `json:"name"`
 	// Machine is the Machine the member belongs to, empty for an orphan.
-	Machine string
+	Machine string `json:"machine,omitzero"`
 }
 
 // ReleasePreTerminateHook lets core destroy the Machine. It drops both our
 // hooks (a Machine without a Node never passed the pre-drain one) and excludes
 // further draining and volume waits, all in one patch.
-type ReleasePreTerminateHook struct{ Machine string }
+type ReleasePreTerminateHook struct {
+	Machine string `json:"machine"`
+}
 
 // DropHooks drops both our hooks. It is only for the deletion of a whole
 // control plane.
-type DropHooks struct{ Machine string }
+type DropHooks struct {
+	Machine string `json:"machine"`
+}
 
 // FinishDeletion lets go of the control-plane object after its last Machine.
 type FinishDeletion struct{}

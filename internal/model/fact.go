@@ -6,15 +6,15 @@ import "time"
 // a reason. The zero Fact is unknown without a reason.
 type Fact[T any] struct {
 	// Value is meaningful only when Known is true.
-	Value T
+	Value T `json:"value"`
 	// Known tells whether the look succeeded.
-	Known bool
+	Known bool `json:"known"`
 	// Reason says in one sentence why the value is unknown, or, for a known
 	// value that is bad news, what is wrong.
-	Reason string
+	Reason string `json:"reason,omitzero"`
 	// At is when the look that gave this fact was made. Zero when it was
 	// never made.
-	At time.Time
+	At time.Time `json:"at,omitzero"`
 }
 
 // Known returns a fact that was observed at the given time.

@@ -37,66 +37,66 @@ func (p Phase) PastHooks() bool {
 // Hook is a deletion hook of somebody else on a Machine.
 type Hook struct {
 	// Name is the annotation key without its prefix.
-	Name string
+	Name string `json:"name"`
 	// Owner is the annotation's value, by convention the hook's owner.
-	Owner string
+	Owner string `json:"owner,omitzero"`
 }
 
 // Machine is a control-plane Machine with what is known of its node.
 type Machine struct {
-	Name          string
-	UID           string
-	Created       time.Time
-	Version       string
-	FailureDomain string
+	Name          string    `json:"name"`
+	UID           string    `json:"uid"`
+	Created       time.Time `json:"created,omitzero"`
+	Version       string    `json:"version"`
+	FailureDomain string    `json:"failureDomain,omitzero"`
 	// Outdated holds one short reason for each way in which the Machine
 	// differs from the spec. Empty means up to date.
-	Outdated []string
+	Outdated []string `json:"outdated,omitzero"`
 	// DeletionWished is the annotation cluster.x-k8s.io/delete-machine: the
 	// user would like this Machine to be the next one to go.
-	DeletionWished bool
+	DeletionWished bool `json:"deletionWished,omitzero"`
 
 	// Deleting is true from the deletion timestamp on.
-	Deleting bool
+	Deleting bool `json:"deleting,omitzero"`
 	// DeletingSince is that timestamp.
-	DeletingSince time.Time
+	DeletingSince time.Time `json:"deletingSince,omitzero"`
 	// Phase is where core stands with the deletion.
-	Phase Phase
+	Phase Phase `json:"phase,omitzero"`
 	// PhaseSince is when the phase began.
-	PhaseSince time.Time
+	PhaseSince time.Time `json:"phaseSince,omitzero"`
 	// Detail is core's own text about the deletion. It is shown to people
 	// and never decided on.
-	Detail string
+	Detail string `json:"detail,omitzero"`
 
 	// PreDrainHook and PreTerminateHook tell whether our hooks are on it.
-	PreDrainHook     bool
-	PreTerminateHook bool
+	PreDrainHook     bool `json:"preDrainHook,omitzero"`
+	PreTerminateHook bool `json:"preTerminateHook,omitzero"`
 	// ForeignPreTerminate are the pre-terminate hooks of others.
-	ForeignPreTerminate []Hook
+	ForeignPreTerminate []Hook `json:"foreignPreTerminate,omitzero"`
 	// ForeignPreDrain are the pre-drain hooks of others.
-	ForeignPreDrain []Hook
+	ForeignPreDrain []Hook `json:"foreignPreDrain,omitzero"`
 
 	// InfrastructureReady is status.initialization.infrastructureProvisioned.
-	InfrastructureReady bool
+	InfrastructureReady bool `json:"infrastructureReady,omitzero"`
 	// InfrastructureGone is true when the infrastructure machine does not
 	// exist any more: the host is destroyed. Unknown when it can't be told.
-	InfrastructureGone Fact[bool]
+	InfrastructureGone Fact[bool] `json:"infrastructureGone"`
 	// Addresses are the addresses the infrastructure provider reported.
-	Addresses []string
+	Addresses []string `json:"addresses,omitzero"`
 
 	// NodeName is the name of the Machine's Node, by core's reference or the
 	// provider ID. Empty until it is known.
-	NodeName string
+	NodeName string `json:"nodeName,omitzero"`
 	// NodeAbsent is true when the workload cluster was looked at and has no
 	// Node of the Machine. With an empty NodeName and false here, the Machine
 	// may well have one.
-	NodeAbsent bool
+	NodeAbsent bool `json:"nodeAbsent,omitzero"`
 	// Node is the Node object of the workload cluster, found by NodeName.
-	Node Fact[Node]
+	Node Fact[Node] `json:"node"`
 	// Components tells for each static pod of the control plane
 	// (kube-apiserver, kube-controller-manager, kube-scheduler, etcd)
 	// whether it is healthy, and why not.
-	Components map[string]Fact[bool]
+	Components map[string]Fact[bool] `json:"components,omitzero"`
 }
 
 // UpToDate tells whether nothing of the Machine differs from the spec.
@@ -105,27 +105,27 @@ func (m Machine) UpToDate() bool { return len(m.Outdated) == 0 }
 // Node is what the planner needs of a workload Node.
 type Node struct {
 	// Exists is false when the API server answered that there is none.
-	Exists bool
+	Exists bool `json:"exists,omitzero"`
 	// Ready is the Ready condition.
-	Ready Tri
+	Ready Tri `json:"ready"`
 	// ReadySince is when the Ready condition last changed.
-	ReadySince time.Time
+	ReadySince time.Time `json:"readySince,omitzero"`
 	// Excluded tells whether the label that takes the Node out of external
 	// load balancers is set, ExcludedAt since when.
-	Excluded   bool
-	ExcludedAt time.Time
+	Excluded   bool      `json:"excluded,omitzero"`
+	ExcludedAt time.Time `json:"excludedAt,omitzero"`
 	// RemovalAsked tells whether RKE2 was asked by annotation to remove the
 	// Node's member, RemovalAskedAt since when.
-	RemovalAsked   bool
-	RemovalAskedAt time.Time
+	RemovalAsked   bool      `json:"removalAsked,omitzero"`
+	RemovalAskedAt time.Time `json:"removalAskedAt,omitzero"`
 	// MemberAnnotated is true when the Node has the annotations with which
 	// RKE2 finds its member (node-name and node-address). Without them it
 	// can't serve a removal annotation.
-	MemberAnnotated bool
+	MemberAnnotated bool `json:"memberAnnotated,omitzero"`
 	// RemovesMembers is true when the Node's server is the one that serves
 	// removal annotations (it holds RKE2's lease for it). It can't do so for
 	// itself: it stops itself at the same moment.
-	RemovesMembers bool
+	RemovesMembers bool `json:"removesMembers,omitzero"`
 }
 
 // DeadAfter is for how long a Node must not have been Ready before its host

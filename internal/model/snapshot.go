@@ -11,111 +11,111 @@ import (
 // acts.
 type Snapshot struct {
 	// Now is the time of the observation. The planner knows no other clock.
-	Now time.Time
+	Now time.Time `json:"now"`
 
-	ControlPlane ControlPlane
-	Cluster      Cluster
+	ControlPlane ControlPlane `json:"controlPlane"`
+	Cluster      Cluster      `json:"cluster"`
 
 	// Machines are the control-plane Machines owned by the control plane,
 	// sorted by name. Deleting Machines are among them until they are gone.
-	Machines []Machine
+	Machines []Machine `json:"machines"`
 
 	// Etcd is what etcd itself says about its members.
-	Etcd Etcd
+	Etcd Etcd `json:"etcd"`
 }
 
 // ControlPlane is the wish of the user, read from the RKE2ControlPlane.
 type ControlPlane struct {
-	Namespace string
-	Name      string
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 	// Replicas is the wished number of servers, never below 1.
-	Replicas int
+	Replicas int `json:"replicas"`
 	// MaxSurge is 0 or 1: how many servers more than Replicas may exist
 	// during a rolling change.
-	MaxSurge int
-	Version  string
+	MaxSurge int    `json:"maxSurge"`
+	Version  string `json:"version"`
 	// Problems are faults of the spec that make a change impossible, each a
 	// sentence that names the field and the way out.
-	Problems []string
+	Problems []string `json:"problems,omitzero"`
 	// Deleting is true from the moment the control plane has a deletion
 	// timestamp.
-	Deleting bool
+	Deleting bool `json:"deleting,omitzero"`
 	// Initialized is true once the first server has answered.
-	Initialized bool
+	Initialized bool `json:"initialized,omitzero"`
 	// ExternalDatastore is true when the servers keep their data outside of
 	// etcd members of their own. There is then no membership to care for.
-	ExternalDatastore bool
+	ExternalDatastore bool `json:"externalDatastore,omitzero"`
 	// ExcludeFromLoadBalancers asks for the Node label that takes a leaving
 	// server out of external load balancers before it is drained.
-	ExcludeFromLoadBalancers bool
+	ExcludeFromLoadBalancers bool `json:"excludeFromLoadBalancers,omitzero"`
 	// LoadBalancerSettle is how long to wait after the label was set.
-	LoadBalancerSettle time.Duration
+	LoadBalancerSettle time.Duration `json:"loadBalancerSettleNanoseconds,omitzero"`
 }
 
 // Cluster is what the planner needs of the CAPI Cluster.
 type Cluster struct {
-	Name     string
-	Deleting bool
+	Name     string `json:"name"`
+	Deleting bool   `json:"deleting,omitzero"`
 	// InfrastructureReady is status.initialization.infrastructureProvisioned.
-	InfrastructureReady bool
+	InfrastructureReady bool `json:"infrastructureReady,omitzero"`
 	// Endpoint is host:port of the control-plane endpoint, empty until set.
-	Endpoint string
+	Endpoint string `json:"endpoint,omitzero"`
 	// FailureDomains are those usable by control planes, sorted.
-	FailureDomains []string
+	FailureDomains []string `json:"failureDomains,omitzero"`
 	// Workers is the number of worker Machines and MachinePools left. It
 	// holds up a deletion of the control plane.
-	Workers int
+	Workers int `json:"workers,omitzero"`
 	// Template tells whether the infrastructure template exists. Unknown
 	// while it could not be read; the Reason names it.
-	Template Fact[bool]
+	Template Fact[bool] `json:"template"`
 	// TemplateName is kind/name of that template, for messages.
-	TemplateName string
+	TemplateName string `json:"templateName,omitzero"`
 	// Certificates is true when the CAs, the token and the kubeconfig are
 	// there. When it is false, CertificateProblem names the Secret and key.
-	Certificates       Fact[bool]
-	CertificateProblem string
+	Certificates       Fact[bool] `json:"certificates"`
+	CertificateProblem string     `json:"certificateProblem,omitzero"`
 	// Registration tells whether the address that joining servers register
 	// at (port 9345) accepts connections. False means that it was refused
 	// outright; unknown means that it can't be told from here.
-	Registration Fact[bool]
+	Registration Fact[bool] `json:"registration"`
 	// RegistrationAddress is host:port of it.
-	RegistrationAddress string
+	RegistrationAddress string `json:"registrationAddress,omitzero"`
 }
 
 // Etcd is the membership as etcd reports it, never as Machines suggest it.
 type Etcd struct {
 	// Members is etcd's own list, sorted by ID. Unknown when no voter could
 	// be reached; the Reason says what was tried.
-	Members Fact[[]Member]
+	Members Fact[[]Member] `json:"members"`
 }
 
 // Member is one entry of etcd's member list, together with the answer the
 // member itself gave.
 type Member struct {
-	ID uint64
+	ID uint64 `json:"id,string"`
 	// Name is empty until the member has started for the first time.
-	Name     string
-	PeerURLs []string
-	Learner  bool
+	Name     string   `json:"name"`
+	PeerURLs []string `json:"peerURLs,omitzero"`
+	Learner  bool     `json:"learner,omitzero"`
 	// Leader is true when the members that answered agree on this one.
-	Leader bool
+	Leader bool `json:"leader,omitzero"`
 	// Answers is whether the member itself answered a status call. Unknown
 	// when there was no way to ask it.
-	Answers Fact[bool]
+	Answers Fact[bool] `json:"answers"`
 	// Alarms are the alarms raised for this member: NOSPACE, CORRUPT.
-	Alarms []string
+	Alarms []string `json:"alarms,omitzero"`
 	// Lag is how many raft entries the member is behind the furthest one.
-	Lag uint64
+	Lag uint64 `json:"lag,omitzero"`
 	// Machine is the name of the control-plane Machine this member belongs
 	// to, empty when there is none. It is found by the Node's annotation, by
 	// exact name or by peer address, never by a part of a name.
-	Machine string
+	Machine string `json:"machine,omitzero"`
 	// NodeReady is whether a Node that runs this member is Ready, whether or
 	// not a Machine belongs to it: No when there is no such Node.
-	NodeReady Tri
+	NodeReady Tri `json:"nodeReady"`
 	// UnmatchedSince is since when no Machine was found for the member. Zero
 	// when Machine is set.
-	UnmatchedSince time.Time
+	UnmatchedSince time.Time `json:"unmatchedSince,omitzero"`
 }
 
 // MaxLag is the number of raft entries a member may be behind and still count
