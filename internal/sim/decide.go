@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/drover-project/drover/internal/model"
+)
+
+// Verb is what a Choice does.
+type Verb uint8
+
+// The verbs, one for each action of the model.
+const (
+	Nothing Verb = iota
+	Create
+	Delete
+	RestoreHooks
+	Exclude
+	ReleasePreDrain
+	MoveLeader
+	AskRemoval
+	RemoveMember
+	ReleasePreTerminate
+	DropHooks
+	Finish
+)
+
+// Choice is what the planner decides on a View. Servers that look alike are
+// one: On and To are what the planner saw of them. Which of several that look
+// alike it would be is decided by age and name, which the model does not keep;
+// each of them counts as possible.
+type Choice struct {
+	Verb   Verb
+	On, To Sight
+	// First is for Create: the server that begins the cluster.
+	First bool
+	// PreTerminateOnly is for RestoreHooks.
+	PreTerminateOnly bool
+	// Ground is for RemoveMember.
+	Ground model.Ground
+}
+
+// Judgement is everything the planner may decide on a View.
+type Judgement struct {
+	Choices []Choice
+	// Settled: there is nothing left to do or to wait for.
+	Settled bool
+	// Fault is a breach of I6, I7 or I10, empty if there is none.
+	Fault string
+	// rules are the names of the rules that decided, for stories.
+	rules []string
+}
+
+// Decider is the planner, or one that has been tampered with.
+type Decider func(model.Snapshot) model.Decision
+
+// judge asks the planner once for every order of age that could matter: each
+// server in turn is the first in all its tie-breaks.
+func judge(decide Decider, v *View) Judgement {
+	var out Judgement
+	asked := map[Sight]bool{}
+	for i, s := range v.Servers {
+		if s != 0 && asked[s] || s == 0 && i > 0 {
+			continue
+		}
+		asked[s] = true
+		names := naming(i, i)
+		c := out.ask(decide, v, &names)
+		if c.Verb != MoveLeader {
+			continue
+		}
+		for j, other := range v.Servers {
+			if other != 0 && other.server().Member() == Voter {
+				names := naming(i, j)
+				out.ask(decide, v, &names)
+			}
+		}
+	}
+	return out
+}
+
+// naming lets one server be the first by age and one the first by ID.
+func naming(oldest, lowest int) Names {
+	var n Names
+	for i := range MaxServers {
+		n.Rank[i], n.ID[i] = i+1, i+1
+	}
+	n.Rank[oldest], n.ID[lowest] = 0, 0
+	for i := range MaxServers {
+		n.Machine[i] = "cp-" + string(rune('a'+n.Rank[i]))
+	}
+	return n
+}
+
+func (j *Judgement) ask(decide Decider, v *View, n *Names) Choice {
+	snapshot := v.Snapshot(n)
+	d := decide(snapshot)
+	if fault := check(decide, &snapshot, &d, v); fault != "" && j.Fault == "" {
+		j.Fault = fault
+	}
+	if d.Settled() {
+		j.Settled = true
+	}
+	c := v.choice(d.Action, n)
+	if c.Verb == Nothing {
+		return c
+	}
+	for i := range j.Choices {
+		if j.Choices[i] == c {
+			return c
+		}
+	}
+	j.Choices = append(j.Choices, c)
+	j.rules = append(j.rules, d.Rule)
+	return c
+}
+
+// check holds one decision to the invariants that concern decisions alone.
+func check(decide Decider, s *model.Snapshot, d *model.Decision, v *View) string {
+	if again := decide(*s); !reflect.DeepEqual(again, *d) {
+		return "I7: the same snapshot led to another decision"
+	}
+	for _, w := range d.Waits {
+		if w.Rule == "" || w.Message == "" || len(w.Blockers) == 0 {
+			return "I10: a wait without rule, message or blocker: " + w.Message
+		}
+		for _, b := range w.Blockers {
+			if b.Kind == "" || b.Name == "" || b.Unblock == "" {
+				return "I10: a blocker without name or way out: " + w.Message
+			}
+		}
+	}
+	if v.EtcdUnknown && v.Initialized && !v.WholeDeleted && needsMembers(d.Action) {
+		return "I6: etcd's members are unknown, and yet: " + d.Action.Describe()
+	}
+	return ""
+}
+
+// needsMembers tells which actions rest on etcd's list.
+func needsMembers(a model.Action) bool {
+	switch a.(type) {
+	case model.CreateMachine, model.DeleteMachine, model.MoveLeader, model.AskForMemberRemoval, model.RemoveMember, model.ReleasePreTerminateHook:
+		return true
+	default:
+		return false
+	}
+}
+
+// choice translates an action back from names to what was seen.
+func (v *View) choice(a model.Action, n *Names) Choice {
+	on := func(name string) Sight {
+		for i := range v.Servers {
+			if n.Machine[i] == name {
+				return v.Servers[i]
+			}
+		}
+		panic(fmt.Sprintf("the planner names a Machine %q that is not in the snapshot", name))
+	}
+	member := func(id uint64) Sight {
+		for i := range v.Servers {
+			if uint64(n.ID[i]+1) == id && v.Servers[i].server().listed() {
+				return v.Servers[i]
+			}
+		}
+		panic("the planner names a member that is not in the snapshot: " + strconv.FormatUint(id, 16))
+	}
+	switch a := a.(type) {
+	case nil:
+		return Choice{}
+	case model.CreateMachine:
+		return Choice{Verb: Create, First: a.Purpose == model.First}
+	case model.DeleteMachine:
+		return Choice{Verb: Delete, On: on(a.Machine)}
+	case model.RestoreHooks:
+		return Choice{Verb: RestoreHooks, On: on(a.Machine), PreTerminateOnly: a.PreTerminateOnly}
+	case model.ExcludeFromLoadBalancers:
+		return Choice{Verb: Exclude, On: on(a.Machine)}
+	case model.ReleasePreDrainHook:
+		return Choice{Verb: ReleasePreDrain, On: on(a.Machine)}
+	case model.MoveLeader:
+		return Choice{Verb: MoveLeader, On: member(a.From), To: member(a.To)}
+	case model.AskForMemberRemoval:
+		return Choice{Verb: AskRemoval, On: on(a.Machine)}
+	case model.RemoveMember:
+		return Choice{Verb: RemoveMember, On: member(a.Member), Ground: a.Ground}
+	case model.ReleasePreTerminateHook:
+		return Choice{Verb: ReleasePreTerminate, On: on(a.Machine)}
+	case model.DropHooks:
+		return Choice{Verb: DropHooks, On: on(a.Machine)}
+	case model.FinishDeletion:
+		return Choice{Verb: Finish}
+	default:
+		panic(fmt.Sprintf("the model does not know the action %T", a))
+	}
+}

@@ -1,0 +1,291 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/drover-project/drover/internal/plan"
+)
+
+// Options say what an exploration begins with and what may happen.
+type Options struct {
+	// Servers is spec.replicas, Surge is maxSurge.
+	Servers, Surge int
+	// Empty begins before the first server. Otherwise the run begins with all
+	// servers up to date and, unless AtRest, also with all of them outdated.
+	Empty, AtRest bool
+	// Budget is what may go wrong and what users may do.
+	Budget Budget
+	// Stale lets the controller decide on sources that are one step behind.
+	Stale bool
+	// Blackouts lets sources be unreadable at any time.
+	Blackouts bool
+	// Restarts lets the controller lose its memory at any time.
+	Restarts bool
+	// DeathInWindow lets servers fail while RKE2 removes a member.
+	DeathInWindow bool
+	// Decide is the planner, nil for the product's own.
+	Decide Decider
+	// Without are live guards that the controller leaves out.
+	Without Guard
+	// Workers is the number of goroutines, 0 for one on each core.
+	Workers int
+	// MaxStates ends the exploration with an error, 0 for no limit.
+	MaxStates int
+	// Watch is called now and then, nil for never.
+	Watch func(Figures)
+}
+
+// Figures are the size and the cost of an exploration.
+type Figures struct {
+	// States is the number of different states, Transitions that of the moves
+	// between them, Depth the length of the longest shortest way.
+	States, Transitions uint64
+	Depth               int
+	// Goals is the number of states in which everything is as wished.
+	Goals uint64
+	// Views is how many different things the planner was shown.
+	Views int
+	// Elapsed is the time it took, Bytes the memory for the states and the
+	// ways between them.
+	Elapsed time.Duration
+	Bytes   uint64
+	Workers int
+}
+
+// Result is what an exploration found.
+type Result struct {
+	Figures
+	// Violation is the shortest story that breaks an invariant, nil if there
+	// is none.
+	Violation *Story
+}
+
+// ErrTooMany is returned when an exploration meets its limit.
+var ErrTooMany = errors.New("more states than the limit allows")
+
+// batchStates is how many states are expanded before the next are added.
+const batchStates = 1 << 14
+
+// Explore walks every state that can be reached and checks all invariants.
+func Explore(o Options) (*Result, error) {
+	e := newExploration(o)
+	begin := time.Now()
+	for _, w := range o.begin() {
+		e.root(w)
+	}
+	err := e.walk(begin)
+	e.figures.Elapsed = time.Since(begin)
+	if err == nil && e.found == nil {
+		e.findDeadEnd()
+	}
+	e.figures.Elapsed = time.Since(begin)
+	e.measure()
+	res := &Result{Figures: e.figures}
+	if e.found != nil {
+		res.Violation = e.story(*e.found)
+	}
+	return res, err
+}
+
+// begin are the Worlds that a run begins with.
+func (o Options) begin() []World {
+	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Left: o.Budget}
+	if o.Empty {
+		return []World{w}
+	}
+	s := PreDrainHook | PreTerminateHook | Provisioned | NodeRef | Joined
+	s.setMachine(Staying)
+	s.setHost(Up)
+	s.setNode(Ready)
+	s.setMember(Voter)
+	w.Initialized = true
+	for i := range o.Servers {
+		w.Servers[i] = s
+	}
+	w.Servers[0].set(Leader)
+	if o.AtRest {
+		return []World{w}
+	}
+	outdated := w
+	outdated.outdate()
+	return []World{outdated, w}
+}
+
+// room is how many servers a run may have at once: the wished ones, the surge,
+// one rescue, and what dead hosts leave in etcd's list.
+func (o Options) room() int {
+	n := o.Servers + o.Surge + 1 + int(o.Budget[ScaleUp])
+	for _, f := range []Fault{Death, Freeze, KubeletDeath, Corruption, InfraLoss, HookLoss} {
+		n += int(o.Budget[f])
+	}
+	return min(n, MaxServers)
+}
+
+type exploration struct {
+	Options
+	packing
+	shardBits int
+	shards    []*shard
+	workers   []*worker
+	frontier  []uint32
+	figures   Figures
+	graph     graph
+	found     *finding
+}
+
+// finding is a broken invariant: in a state, or on one of its moves.
+type finding struct {
+	state  uint32
+	move   int // -1: the state itself
+	breach string
+}
+
+func newExploration(o Options) *exploration {
+	if o.Decide == nil {
+		o.Decide = plan.Decide
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	e := &exploration{Options: o, packing: packing{servers: o.room()}, shardBits: bits.Len(uint(2*o.Workers - 1))}
+	for range 1 << e.shardBits {
+		e.shards = append(e.shards, newShard(e.packing))
+	}
+	for range o.Workers {
+		e.workers = append(e.workers, e.newWorker())
+	}
+	e.figures.Workers = o.Workers
+	return e
+}
+
+func (e *exploration) expander() *expander {
+	return &expander{
+		rules:  rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, merged: true},
+		actor:  actor{without: e.Without},
+		decide: e.Decide, stale: e.Stale, blackouts: e.Blackouts, memo: map[View]*Judgement{},
+	}
+}
+
+// id and place turn a shard and a number inside it into one number and back.
+func (e *exploration) id(shard int, n uint32) uint32 { return n<<e.shardBits | uint32(shard) }
+
+func (e *exploration) place(id uint32) (*shard, uint32) {
+	return e.shards[id&(1<<e.shardBits-1)], id >> e.shardBits
+}
+
+func (e *exploration) shardOf(h uint64) int { return int(h >> (64 - e.shardBits)) }
+
+func (e *exploration) world(id uint32) World {
+	s, n := e.place(id)
+	return e.unpack(s.record(n))
+}
+
+func (e *exploration) root(w World) {
+	w.settle()
+	w.canonical()
+	key := e.pack(nil, &w)
+	h := hash(key)
+	at := e.shardOf(h)
+	if n, fresh := e.shards[at].insert(h, key, origin{from: noOrigin}); fresh {
+		e.frontier = append(e.frontier, e.id(at, n))
+	}
+}
+
+// walk goes level by level, so that the first way to a state is a shortest.
+func (e *exploration) walk(begin time.Time) error {
+	for len(e.frontier) > 0 {
+		var next []uint32
+		for rest := e.frontier; len(rest) > 0; {
+			batch := rest[:min(len(rest), batchStates*len(e.workers))]
+			rest = rest[len(batch):]
+			next = append(next, e.batch(batch)...)
+			e.figures.States = e.states()
+			e.figures.Elapsed = time.Since(begin)
+			if e.Watch != nil {
+				e.measure()
+				e.Watch(e.figures)
+			}
+			if e.found != nil {
+				return nil
+			}
+			if e.MaxStates > 0 && e.figures.States > uint64(e.MaxStates) {
+				return fmt.Errorf("%w: %d", ErrTooMany, e.MaxStates)
+			}
+		}
+		e.frontier = next
+		e.figures.Depth++
+	}
+	return nil
+}
+
+func (e *exploration) states() uint64 {
+	var n uint64
+	for _, s := range e.shards {
+		n += uint64(s.n)
+	}
+	return n
+}
+
+func (e *exploration) measure() {
+	e.figures.Bytes, e.figures.Views = e.graph.bytes(), 0
+	for _, s := range e.shards {
+		e.figures.Bytes += s.bytes()
+	}
+	for _, w := range e.workers {
+		e.figures.Views = max(e.figures.Views, len(w.memo))
+	}
+}
+
+// batch expands states on all workers, then adds what they found, each shard
+// by itself. The order of everything is the same in every run.
+func (e *exploration) batch(ids []uint32) []uint32 {
+	var wg sync.WaitGroup
+	part := (len(ids) + len(e.workers) - 1) / len(e.workers)
+	for i, w := range e.workers {
+		from, to := min(i*part, len(ids)), min((i+1)*part, len(ids))
+		wg.Go(func() { w.expandAll(e, ids[from:to]) })
+	}
+	wg.Wait()
+	fresh := make([][]uint32, len(e.shards))
+	for i := range e.shards {
+		wg.Go(func() { fresh[i] = e.addAll(i) })
+	}
+	wg.Wait()
+	var next []uint32
+	for _, f := range fresh {
+		next = append(next, f...)
+	}
+	for _, w := range e.workers {
+		e.graph.add(w)
+		e.figures.Transitions += w.transitions
+		e.figures.Goals += w.goals
+		if e.found == nil {
+			e.found = w.found
+		}
+	}
+	return next
+}
+
+func (e *exploration) addAll(at int) []uint32 {
+	var fresh []uint32
+	words := e.words()
+	for _, w := range e.workers {
+		b := &w.buckets[at]
+		for i, entry := range b.entries {
+			n, isNew := e.shards[at].insert(entry.hash, b.keys[i*words:(i+1)*words], entry.origin)
+			id := e.id(at, n)
+			if isNew {
+				fresh = append(fresh, id)
+			}
+			if entry.edge >= 0 {
+				w.edges[entry.edge] = id
+			}
+		}
+	}
+	return fresh
+}

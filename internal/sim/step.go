@@ -1,0 +1,151 @@
+package sim
+
+// Kind says who does what in a Step.
+type Kind uint8
+
+// The kinds of steps. Those up to lastProgress happen by themselves if nothing
+// else does; the rest are faults and users.
+const (
+	// Core, for a Machine that is being deleted.
+	CoreBegins Kind = iota
+	CoreDrains
+	CoreFinishesDrain
+	CorePassesHooks
+	HostDestroyed
+	MachineGone
+	// Infrastructure and RKE2 on a joining server.
+	HostProvisioned
+	StartsCluster
+	BecomesLearner
+	MemberStarts
+	MemberPromoted
+	StalledLearnerEvicted
+	NodeRegisters
+	// A server whose removal was asked for.
+	PodsTornDown
+	RKE2RemovesMember
+	// Kubelets and etcd.
+	NodeTurnsNotReady
+	NodeTurnsReady
+	LeaderElected
+	// Time.
+	SilenceLasts
+	LoadBalancersSettle
+	AskingLasts
+	OrphanAges
+	// People who do what they are there for.
+	HealthCheckDeletes
+	ForeignHookRemoved
+	lastProgress = ForeignHookRemoved
+
+	// Faults and users, each limited by the Budget.
+	HostDies Kind = iota
+	HostFreezes
+	HostThaws
+	KubeletDies
+	EtcdBreaks
+	NodeDeleted
+	RKE2FallsSilent
+	ForeignHookAdded
+	HooksStripped
+	InfrastructureLost
+	UserDeletes
+	UserScalesUp
+	UserScalesDown
+	UserUpgrades
+	UserDeletesAll
+	// ControllerRestarts loses what the controller remembers.
+	ControllerRestarts
+	numKinds
+)
+
+// Step is one thing that happens to a World without the planner.
+type Step struct {
+	Kind Kind
+	// Server is the index of the server that it happens to.
+	Server int8
+	// Variant tells steps of one kind apart: 1 when a server that is drained
+	// turns out to run RKE2's removal controller.
+	Variant int8
+}
+
+// Progress tells whether the step happens by itself sooner or later. Only
+// such steps count for the promise that the goal stays reachable.
+func (s Step) Progress() bool { return s.Kind <= lastProgress }
+
+// Rules of a run that are no part of the state.
+type rules struct {
+	// deathInWindow lets servers fail between the moment in which RKE2 is
+	// asked to remove a member and the removal.
+	deathInWindow bool
+	// restarts lets the controller restart and forget.
+	restarts bool
+	// merged is for Worlds in canonical form, in which equal servers stand
+	// side by side: what happens to the second is what happens to the first.
+	merged bool
+}
+
+// steps appends every step that may happen next.
+func (r rules) steps(out []Step, w *World) []Step {
+	quorum := w.Quorum()
+	for i, s := range w.Servers {
+		if s == 0 || r.merged && i > 0 && s == w.Servers[i-1] {
+			continue
+		}
+		n := int8(i)
+		out = coreSteps(out, w, n)
+		out = hostSteps(out, w, n, quorum)
+		out = clockSteps(out, s, n)
+		out = peopleSteps(out, s, n)
+		out = r.faultSteps(out, w, n)
+	}
+	if r.restarts && w.remembers() {
+		out = add(out, ControllerRestarts, -1)
+	}
+	return userSteps(out, w)
+}
+
+// add is append for a kind.
+func add(out []Step, k Kind, server int8) []Step { return append(out, Step{Kind: k, Server: server}) }
+
+// Apply lets the step happen. The step must be one that may happen.
+func (w *World) Apply(st Step) {
+	if st.Kind > lastProgress {
+		w.applyFault(st)
+	} else {
+		w.applyProgress(st, &w.Servers[max(st.Server, 0)])
+	}
+	w.settle()
+}
+
+func (w *World) applyProgress(st Step, s *Server) {
+	switch st.Kind {
+	case CoreBegins, CoreDrains, CoreFinishesDrain, CorePassesHooks, HostDestroyed, MachineGone:
+		w.applyCore(st, s)
+	case HostProvisioned, StartsCluster, BecomesLearner, MemberStarts, MemberPromoted, StalledLearnerEvicted, NodeRegisters:
+		w.applyJoin(st, s)
+	case PodsTornDown:
+		s.set(TornDown)
+	case RKE2RemovesMember:
+		s.setMember(NoMember)
+	case NodeTurnsNotReady:
+		s.setNode(NotReady)
+	case NodeTurnsReady:
+		s.setNode(Ready)
+	case LeaderElected:
+		s.set(Leader)
+	case SilenceLasts:
+		s.setNode(LongNotReady)
+	case LoadBalancersSettle:
+		s.setExcluded(Settled)
+	case AskingLasts:
+		s.setAsked(s.Asked() + 1)
+	case OrphanAges:
+		s.setUnmatched(s.Unmatched() + 1)
+	case HealthCheckDeletes:
+		s.setMachine(Deleting)
+	case ForeignHookRemoved:
+		s.clear(ForeignHook)
+	default:
+	}
+}

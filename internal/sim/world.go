@@ -1,0 +1,220 @@
+package sim
+
+import "slices"
+
+// MaxServers is how many servers a World has room for, leftovers included.
+const MaxServers = 12
+
+// Fault is something that may go wrong, or that a user may do, a limited
+// number of times.
+type Fault uint8
+
+// The faults.
+const (
+	// Death: a host stops for good.
+	Death Fault = iota
+	// Freeze: a host stops answering and may come back.
+	Freeze
+	// UserDelete: a user deletes a Machine.
+	UserDelete
+	// KubeletDeath: a kubelet stops for good, its host runs on.
+	KubeletDeath
+	// Corruption: an etcd member's data is damaged, it does not start again.
+	Corruption
+	// NodeDelete: somebody deletes a Node object while its server runs.
+	NodeDelete
+	// Silence: RKE2 stops serving removal annotations, for good.
+	Silence
+	// Foreign: somebody puts a pre-terminate hook of his own on a Machine.
+	Foreign
+	// HookLoss: somebody strips our hooks off a Machine.
+	HookLoss
+	// InfraLoss: an infrastructure machine disappears with its host.
+	InfraLoss
+	// ScaleUp and ScaleDown: a user changes spec.replicas by one.
+	ScaleUp
+	ScaleDown
+	// Upgrade: a user changes the version.
+	Upgrade
+	// WholeDelete: a user deletes the control plane.
+	WholeDelete
+	numFaults
+)
+
+// Budget is how often each fault may still happen.
+type Budget [numFaults]uint8
+
+// World is one state of the model. It is a plain comparable value.
+type World struct {
+	Servers [MaxServers]Server
+	// Replicas and Surge are the wish of the user.
+	Replicas, Surge uint8
+	// Initialized: the first server has answered once.
+	Initialized bool
+	// Silent: RKE2 serves no removal annotation any more.
+	Silent bool
+	// WholeDeleted: the control plane is being deleted.
+	WholeDeleted bool
+	// Left is what may still go wrong.
+	Left Budget
+}
+
+// voters counts the voters and those of them that work.
+func (w *World) voters() (all, working int) {
+	for _, s := range w.Servers {
+		if s.Member() != Voter {
+			continue
+		}
+		all++
+		if s.runsEtcd() {
+			working++
+		}
+	}
+	return all, working
+}
+
+// Quorum tells whether the voters that work can agree on a write.
+func (w *World) Quorum() bool {
+	all, working := w.voters()
+	return all > 0 && working > all/2
+}
+
+// Lost tells whether the data can't be had back any more by anything that the
+// model may do: not even with every frozen host awake there are enough voters.
+func (w *World) Lost() bool {
+	all, can := 0, 0
+	for _, s := range w.Servers {
+		if s.Member() != Voter {
+			continue
+		}
+		all++
+		if (s.Host() == Up || s.Host() == Frozen) && s&(TornDown|Corrupt) == 0 {
+			can++
+		}
+	}
+	if all == 0 {
+		return w.Initialized
+	}
+	return can <= all/2
+}
+
+// leader is the index of the server that leads, or -1.
+func (w *World) leader() int {
+	for i, s := range w.Servers {
+		if s.has(Leader) {
+			return i
+		}
+	}
+	return -1
+}
+
+// machines counts the Machines, and those of them that nobody deleted.
+func (w *World) machines() (all, staying int) {
+	for _, s := range w.Servers {
+		switch s.Machine() {
+		case Staying:
+			staying++
+			all++
+		case Deleting:
+			all++
+		default:
+		}
+	}
+	return all, staying
+}
+
+// kubeletWorks tells whether the server's kubelet lives and can reach the API.
+// It has only its own API server, and that only its own etcd.
+func (w *World) kubeletWorks(s Server) bool {
+	return s.works() && !s.has(KubeletDead) && w.Quorum()
+}
+
+// canJoin tells whether etcd accepts another member: it refuses while a voter
+// is down, and a second learner.
+func (w *World) canJoin() bool {
+	for _, s := range w.Servers {
+		switch s.Member() {
+		case Unstarted, Learner:
+			return false
+		case Voter:
+			if !s.runsEtcd() {
+				return false
+			}
+		default:
+		}
+	}
+	return w.Quorum()
+}
+
+// canRemove tells whether etcd itself accepts the removal of a member: with
+// its strict check, the others must be enough among themselves.
+func (w *World) canRemove(victim int) bool {
+	if !w.Quorum() {
+		return false
+	}
+	all, working := 0, 0
+	for i, s := range w.Servers {
+		if i == victim || s.Member() != Voter {
+			continue
+		}
+		all++
+		if s.runsEtcd() {
+			working++
+		}
+	}
+	return all > 0 && working > all/2
+}
+
+// settle brings the World into the one form that stands for what it means:
+// what can't matter any more is forgotten, so that more states are equal.
+func (w *World) settle() {
+	quorum := w.Quorum()
+	for i := range w.Servers {
+		s := &w.Servers[i]
+		if *s == 0 {
+			continue
+		}
+		if s.has(Leader) && !(quorum && s.works()) {
+			s.clear(Leader)
+		}
+		s.forget()
+	}
+}
+
+// forget drops the parts of a server that nothing depends on any more.
+func (s *Server) forget() {
+	if s.Host() == Dead || s.Host() == Gone {
+		s.clear(TornDown | KubeletDead | Corrupt | Joined)
+	}
+	if s.Machine() == NoMachine {
+		*s &= 7<<hostAt | Joined | TornDown | KubeletDead | Corrupt | NodeRef | 3<<nodeAt | 3<<memberAt | Leader | 3<<unmatchedAt
+		if s.Node() == NoNode && !s.listed() {
+			*s = 0
+			return
+		}
+	}
+	if s.Node() == NoNode {
+		s.setExcluded(Included)
+		s.setAsked(NotAsked)
+	}
+	if !s.listed() {
+		s.clear(RemovesMembers | Corrupt)
+	}
+	if s.Machine() != NoMachine || !s.listed() {
+		s.setUnmatched(JustSeen)
+	}
+}
+
+// canonical sorts the servers. Worlds that differ only in which server is
+// which are one state.
+func (w *World) canonical() {
+	a := &w.Servers
+	for i := 1; i < len(a); i++ {
+		for j := i; j > 0 && a[j] > a[j-1]; j-- {
+			a[j], a[j-1] = a[j-1], a[j]
+		}
+	}
+}
+
+// free is the index of the first unused place, or -1.
+func (w *World) free() int { return slices.Index(w.Servers[:], 0) }
