@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// memberPeriod is how often the member list is read; it bounds how exactly a removal is placed in time.
+	// memberPeriod is how often the member list is read. EtcdLogs places a removal in time; where no log tells of it, the
+	// reads before and after it do.
 	memberPeriod = 250 * time.Millisecond
 	etcdTimeout  = time.Second
 	etcdPort     = "2379"
@@ -144,7 +145,7 @@ func peerIP(m *pb.Member) string {
 
 // FollowMembers polls the member list until ctx ends and notes what changed.
 func FollowMembers(ctx context.Context, e *Etcd, addresses func() []string, log *timeline.Log) *Membership {
-	m := &Membership{log: log}
+	m := &Membership{log: log, known: map[uint64]Member{}}
 	go m.run(ctx, e, addresses)
 	return m
 }
@@ -157,6 +158,15 @@ type Membership struct {
 	members []Member
 	at      time.Time
 	leader  uint64
+	known   map[uint64]Member
+}
+
+// Known returns a member, present or past, that was listed with a name.
+func (m *Membership) Known(id uint64) (Member, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	member, ok := m.known[id]
+	return member, ok
 }
 
 // Current returns the last list and when it was read.
@@ -211,6 +221,9 @@ func (m *Membership) take(list []Member, asked time.Time) {
 	for _, member := range list {
 		if member.Leader {
 			m.leader = member.ID
+		}
+		if member.Name != "" {
+			m.known[member.ID] = member
 		}
 	}
 	m.mu.Unlock()

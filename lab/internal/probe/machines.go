@@ -88,7 +88,7 @@ func (m *Machines) machine(s seen) {
 	}
 	m.mu.Unlock()
 	for _, e := range machineEvents(before, machine, s.gone) {
-		m.log.Append(e)
+		m.log.Append(s.dated(e))
 	}
 }
 

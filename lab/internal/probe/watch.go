@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
 const (
@@ -22,11 +24,13 @@ const (
 	listTimeout  = 5 * time.Second
 )
 
-// seen is one change of a watched object. Revision is 0 when the moment of the change was missed.
+// seen is one change of a watched object. Revision is 0, and written is zero, when the moment of the change was missed;
+// nobody stamps a deletion either.
 type seen struct {
 	object   client.Object
 	gone     bool
 	revision int64
+	written  time.Time
 }
 
 // follow lists and watches until ctx ends and calls tell for every change, in order, on one goroutine. Between two
@@ -62,7 +66,7 @@ func relist(ctx context.Context, c client.WithWatch, list client.ObjectList, opt
 		id := client.ObjectKeyFromObject(obj).String()
 		present[id] = true
 		known[id] = obj
-		tell(seen{object: obj, revision: number(obj.GetResourceVersion())})
+		tell(seen{object: obj})
 		return nil
 	})
 	for id, obj := range known {
@@ -114,13 +118,37 @@ func watchOnce(ctx context.Context, c client.WithWatch, list client.ObjectList, 
 		}
 		id := client.ObjectKeyFromObject(obj).String()
 		gone := event.Type == watch.Deleted
+		change := seen{object: obj, gone: gone, revision: number(revision)}
 		if gone {
 			delete(known, id)
 		} else {
 			known[id] = obj
+			change.written = written(obj)
 		}
-		tell(seen{object: obj, gone: gone, revision: number(revision)})
+		tell(change)
 	}
+}
+
+// dated adds to an event what is known of the moment of its change.
+func (s seen) dated(e timeline.Event) timeline.Event {
+	switch e.Kind {
+	case timeline.MachineDeleting, timeline.HookReleased, timeline.PodTerminating:
+		// What takes something away, or asks for a deletion, is not stamped: the stamp is that of an earlier write.
+	default:
+		e.Written = s.written
+	}
+	return e
+}
+
+// written is when the API server last set a field of an object, in whole seconds: it stamps the fields' owner.
+func written(o client.Object) time.Time {
+	var last time.Time
+	for _, f := range o.GetManagedFields() {
+		if f.Time != nil && f.Time.After(last) {
+			last = f.Time.Time
+		}
+	}
+	return last
 }
 
 // number reads a resourceVersion, which is a whole number since Kubernetes 1.35 by promise and before by habit.

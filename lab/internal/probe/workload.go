@@ -51,7 +51,7 @@ func (w *workload) node(s seen) {
 	w.mu.Unlock()
 	for _, e := range nodeEvents(before, node, s.gone) {
 		e.Revision = s.revision
-		w.log.Append(e)
+		w.log.Append(s.dated(e))
 	}
 }
 
@@ -109,7 +109,7 @@ func (w *workload) lease(s seen) {
 	w.renewed[lease.Name] = at.UnixMicro()
 	w.mu.Unlock()
 	if fresh {
-		w.log.Append(timeline.Event{Kind: timeline.LeaseRenewed, At: at, Node: lease.Name})
+		w.log.Append(s.dated(timeline.Event{Kind: timeline.LeaseRenewed, At: at, Node: lease.Name, Revision: s.revision}))
 	}
 }
 
@@ -128,7 +128,7 @@ func (w *workload) pod(s seen) {
 	w.pods[id] = now
 	w.mu.Unlock()
 	tell := func(kind timeline.Kind) {
-		w.log.Append(timeline.Event{Kind: kind, Node: pod.Spec.NodeName, Object: id, Revision: s.revision})
+		w.log.Append(s.dated(timeline.Event{Kind: kind, Node: pod.Spec.NodeName, Object: id, Revision: s.revision}))
 	}
 	if now.running && !before.running {
 		tell(timeline.PodRunning)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/drover-project/drover/lab/internal/probe"
+	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
 // leftoverLimit is how long Nodes of departed servers may stay: RKE2's lease of 45 s has to run out when its holder
@@ -43,6 +44,7 @@ type Cluster struct {
 	Etcd     *probe.Etcd
 	Members  *probe.Membership
 	Removals *probe.Removals
+	EtcdLogs *probe.EtcdLogs
 
 	// source is the management cluster from which the cluster was moved; nil before.
 	source client.WithWatch
@@ -99,6 +101,7 @@ func (c *Cluster) come(ctx context.Context, limit time.Duration) error {
 	context.AfterFunc(ctx, c.Etcd.Close)
 	c.Members = probe.FollowMembers(ctx, c.Etcd, c.Machines.Addresses, r.Log)
 	c.Removals = probe.FollowRemovals(ctx, r.Lab.DialContext, c.Machines.Addresses, r.Log)
+	c.EtcdLogs = probe.FollowEtcdLogs(ctx, r.Lab, c.Members, r.Log)
 	probe.FollowWorkload(ctx, c.Workload, namespace, slowLabels, r.Log)
 	return c.WaitComplete(ctx, s.Servers, s.Version, time.Until(deadline))
 }
@@ -273,6 +276,12 @@ func (c *Cluster) PatchPlane(ctx context.Context, spec fields) error {
 		return fmt.Errorf("patch control plane %s: %w", c.Spec.Name, err)
 	}
 	return nil
+}
+
+// events are those of the run so far, with the last word of etcd's logs among them.
+func (c *Cluster) events(ctx context.Context) []timeline.Event {
+	c.EtcdLogs.Read(ctx)
+	return c.r.Log.Events()
 }
 
 // CheckMembers records that etcd's members are exactly the servers, all of them voters.

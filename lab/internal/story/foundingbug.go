@@ -84,7 +84,7 @@ func (c *Cluster) safeUpgrade(ctx context.Context, clients *clients, within limi
 	r := c.r
 	began := time.Now()
 	if err := c.upgrade(ctx, versionNew); err != nil {
-		r.Add(timeline.CheckLeaving(r.Log.Events())...)
+		r.Add(timeline.CheckLeaving(c.events(ctx))...)
 		r.drawPage("A rolling upgrade that did not end", "writer", "reader")
 		return err
 	}
@@ -102,9 +102,11 @@ func (c *Cluster) safeUpgrade(ctx context.Context, clients *clients, within limi
 	if err := c.CheckMembers(ctx); err != nil {
 		return err
 	}
-	events := r.Log.Events()
+	events := c.events(ctx)
 	r.Add(timeline.CheckLeaving(events)...)
 	c.checkCounted(6)
+	stamped, gone := timeline.StampedRemovals(events)
+	r.Check("etcd", "the members' own logs date every removal", stamped == gone, "%d of %d removals", stamped, gone)
 	departed := len(timeline.Departures(events))
 	r.Check("control plane", "every old server left", departed == c.Spec.Servers, "%d of %d", departed, c.Spec.Servers)
 	return nil

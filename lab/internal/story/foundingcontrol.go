@@ -115,7 +115,7 @@ func (c *Cluster) judgeReversed(ctx context.Context, victim *clusterv1.Machine, 
 	stuck := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp == nil })
 	r.Check(node, "its pod is stuck Terminating", len(stuck) == 1, "%s", stuckText(stuck))
 	c.checkNeverSignalled(ctx, victim)
-	bad := timeline.Violations(timeline.CheckLeaving(r.Log.Events()))
+	bad := timeline.Violations(timeline.CheckLeaving(c.events(ctx)))
 	var rules []string
 	for _, f := range bad {
 		rules = append(rules, f.Rule)

@@ -46,7 +46,7 @@ func playScale(ctx context.Context, r *Run) error {
 		return err
 	}
 	r.Check("etcd", "exactly two started voters answered a quorum read between the removals", pair.seen(), "%s", pair.text())
-	r.Add(leavingWithoutPods(r.Log.Events())...)
+	r.Add(leavingWithoutPods(c.events(ctx))...)
 	r.Figure(
 		timeline.AtMost("three servers to one", down, 5*time.Minute),
 		timeline.AtMost("one server to three", up, 5*time.Minute),

@@ -51,7 +51,7 @@ func playSingle(ctx context.Context, r *Run) error {
 	if err := c.CheckMembers(ctx); err != nil {
 		return err
 	}
-	events := r.Log.Events()
+	events := c.events(ctx)
 	r.Add(leavingWithoutPods(events)...)
 	most := timeline.MostServers(events)
 	r.Check("control plane", "one replacement beside the old server", most == 2, "at most %d servers at once", most)

@@ -34,7 +34,7 @@ func playSurgeZero(ctx context.Context, r *Run) error {
 	if err := c.CheckMembers(ctx); err != nil {
 		return err
 	}
-	events := r.Log.Events()
+	events := c.events(ctx)
 	r.Add(leavingWithoutPods(events)...)
 	most := timeline.MostServers(events)
 	r.Check("control plane", "never more servers than asked for", most == 3, "at most %d servers at once", most)

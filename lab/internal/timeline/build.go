@@ -8,8 +8,7 @@ import (
 // Build turns events into a chart that ends at end. Events need not be ordered. Clients named in clients get a row
 // even when they had no gap.
 func Build(events []Event, end time.Time, clients ...string) Chart {
-	events = slices.Clone(events)
-	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
+	events = dated(events)
 	b := &builder{machineOf: map[string]string{}, rows: map[string]*building{}, chart: Chart{End: end}}
 	for _, name := range clients {
 		b.chart.Clients = append(b.chart.Clients, Client{Name: name})

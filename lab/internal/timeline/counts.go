@@ -50,6 +50,20 @@ func FewestVoters(events []Event, from time.Time) int {
 	return max(fewest, 0)
 }
 
+// StampedRemovals counts the members that went, and for how many of them a member's own log tells when.
+func StampedRemovals(events []Event) (stamped, gone int) {
+	for _, e := range dated(events) {
+		if e.Kind != MemberGone {
+			continue
+		}
+		gone++
+		if e.Since.Equal(e.At) {
+			stamped++
+		}
+	}
+	return stamped, gone
+}
+
 // LeaderMovedFirst reports whether no member was the leader, as far as seen, when it was told to go.
 func LeaderMovedFirst(events []Event) bool {
 	departures := Departures(events)
@@ -76,6 +90,7 @@ func LeaderMovedFirst(events []Event) bool {
 
 // LeadersText words the changes of leadership and the member calls in their order.
 func LeadersText(events []Event) string {
+	events = dated(events)
 	calls := map[time.Time]string{}
 	for _, d := range Departures(events) {
 		for _, c := range d.Calls {

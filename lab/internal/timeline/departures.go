@@ -18,6 +18,7 @@ type Departure struct {
 
 // Departures finds the servers that left or are leaving, in the order in which they were deleted.
 func Departures(events []Event) []Departure {
+	events = dated(events)
 	nodes := map[string]string{}
 	servers := map[string]bool{}
 	var out []Departure
@@ -45,7 +46,7 @@ func Departures(events []Event) []Departure {
 	return out
 }
 
-// watchLag is how much later than the poll of the members the watch may tell of an annotation that came first.
+// watchLag is how much later than the removal the watch may tell of an annotation that came first and has no stamp.
 const watchLag = 2 * time.Second
 
 // memberCalls applies the definition of a member call. RKE2 itself removes the member after the annotation, so that
@@ -66,7 +67,12 @@ func memberCalls(events []Event, node string) []Event {
 		}
 	}
 	direct := slices.DeleteFunc(gone, func(g Event) bool {
-		return slices.ContainsFunc(asked, func(a Event) bool { return a.At.Before(g.At.Add(watchLag)) })
+		return slices.ContainsFunc(asked, func(a Event) bool {
+			if a.Written.IsZero() {
+				return a.At.Before(g.At.Add(watchLag))
+			}
+			return compare(a, g) != after
+		})
 	})
 	calls := slices.Concat(asked, direct)
 	slices.SortStableFunc(calls, func(a, b Event) int { return a.At.Compare(b.At) })

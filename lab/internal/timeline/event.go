@@ -44,6 +44,9 @@ const (
 	MemberVoter Kind = "member-voter"
 	// MemberGone: a member left etcd's list (Node, Object = member name).
 	MemberGone Kind = "member-gone"
+	// MemberRemoved: a member's own log tells of the removal of another; At is that log's time stamp (Node, Object =
+	// name of the removed member).
+	MemberRemoved Kind = "member-removed"
 	// LeaderChanged: another member leads (Node, Object = member name).
 	LeaderChanged Kind = "leader"
 	// RemoveRPC: etcd answered MemberRemove (Object = gRPC code, Detail = how many).
@@ -61,7 +64,10 @@ type Event struct {
 	// Since bounds a change that was found by polling: it happened after Since and not later than At. Zero when At
 	// itself is the moment.
 	Since time.Time `json:"since,omitzero"`
-	Kind  Kind      `json:"kind"`
+	// Written is the API server's own stamp of the write that a watch told of: it was done in the second that begins
+	// then, however late the watch came. Zero when there is none, as for a deletion.
+	Written time.Time `json:"written,omitzero"`
+	Kind    Kind      `json:"kind"`
 	// Revision is the resourceVersion of the workload cluster's object that showed the change, 0 when unknown. All
 	// objects of one cluster share one sequence, so two revisions give the true order even when a watch came late.
 	Revision int64 `json:"revision,omitempty"`
@@ -82,20 +88,3 @@ const (
 	Server Role = "server"
 	Worker Role = "worker"
 )
-
-// earliest is the first moment at which the change may have happened.
-func (e Event) earliest() time.Time {
-	if e.Since.IsZero() {
-		return e.At
-	}
-	return e.Since
-}
-
-// SurelyBefore reports whether a happened before b for certain: by revision when both carry one, else by the times
-// of observation, taking the earliest moment at which b may have happened.
-func SurelyBefore(a, b Event) bool {
-	if a.Revision != 0 && b.Revision != 0 {
-		return a.Revision < b.Revision
-	}
-	return a.At.Before(b.earliest())
-}

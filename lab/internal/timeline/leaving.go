@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,12 +30,16 @@ type Finding struct {
 
 // CheckLeaving holds every departed server against the order in which a server must leave: out of the load balancer,
 // pods gone, then the member, asked for exactly once, with the node alive until then, and only one server at a time.
+// A rule is reported as broken only when that is certain. When the observations do not tell, the finding says so, and
+// is not as it should be either.
 func CheckLeaving(events []Event) []Finding {
 	var out []Finding
-	departures := Departures(events)
+	exact := dated(events)
+	departures := Departures(exact)
 	for _, d := range departures {
-		out = append(out, checkExcluded(events, d), checkPods(events, d), checkNode(events, d), checkLease(events, d), checkStep(events, d), checkCalls(d))
+		out = append(out, checkExcluded(exact, d), checkPods(exact, d), checkNode(exact, d), checkLease(exact, d), checkStep(exact, d), checkCalls(d))
 	}
+	// One watch tells of all Machines, so what it told stays in the order in which it told it.
 	return append(out, checkOneAtATime(events, departures), checkRPCs(events))
 }
 
@@ -54,8 +59,11 @@ func checkExcluded(events []Event, d Departure) Finding {
 	f.Measured = "never taken out"
 	for _, e := range events {
 		if e.Kind == NodeExcluded && e.Node == d.Node {
-			f.OK = SurelyBefore(e, d.Calls[0])
+			f.OK = compare(e, d.Calls[0]) == before
 			f.Measured = round(d.Calls[0].At.Sub(e.At)) + " before the call"
+			if compare(e, d.Calls[0]) == untold {
+				f.Measured = untoldText(d.Calls[0], "the Node was taken out", e)
+			}
 			return f
 		}
 	}
@@ -69,29 +77,40 @@ func checkPods(events []Event, d Departure) Finding {
 		f.Measured = "no member call seen"
 		return f
 	}
-	var late []string
+	var late, unknown []string
 	lead := time.Duration(-1)
 	for pod := range seen {
 		g, isGone := gone[pod]
-		if !isGone || !SurelyBefore(g, d.Calls[0]) {
+		switch {
+		case !isGone || compare(g, d.Calls[0]) == after:
 			late = append(late, pod)
-			continue
-		}
-		if l := d.Calls[0].At.Sub(g.At); lead < 0 || l < lead {
-			lead = l
+		case compare(g, d.Calls[0]) == untold:
+			unknown = append(unknown, untoldText(d.Calls[0], pod+" went", g))
+		default:
+			if l := d.Calls[0].At.Sub(g.At); lead < 0 || l < lead {
+				lead = l
+			}
 		}
 	}
 	slices.Sort(late)
+	slices.Sort(unknown)
 	switch {
 	case len(seen) == 0:
 		f.Measured = "no pod was watched on it"
 	case len(late) > 0:
-		f.Measured = fmt.Sprintf("member called at %s with %s still there", clock(d.Calls[0].At), strings.Join(late, ", "))
+		f.Measured = fmt.Sprintf("member called %s with %s still there", d.Calls[0].moment(), strings.Join(late, ", "))
+	case len(unknown) > 0:
+		f.Measured = strings.Join(unknown, "; ")
 	default:
 		f.OK = true
 		f.Measured = fmt.Sprintf("pods: %d, the last one gone %s before the call", len(seen), round(lead))
 	}
 	return f
+}
+
+// untoldText says why a check of the order has no result.
+func untoldText(call Event, what string, e Event) string {
+	return fmt.Sprintf("could not be told: the member was called %s, and %s %s", call.moment(), what, e.moment())
 }
 
 // podsOf returns the watched pods of a node and when each went.
@@ -117,27 +136,17 @@ func podsOf(events []Event, node string) (seen map[string]bool, gone map[string]
 func checkNode(events []Event, d Departure) Finding {
 	f := Finding{Rule: "node Ready until its pods are gone", Subject: d.Machine, OK: true, Measured: "never lost"}
 	seen, gone := podsOf(events, d.Node)
-	var until time.Time
-	for _, e := range gone {
-		until = maxTime(until, e.At)
-	}
 	for _, e := range events {
 		if e.Kind != NodeNotReady || e.Node != d.Node || e.At.Before(d.Deleting.At) {
 			continue
 		}
-		if len(gone) < len(seen) || e.At.Before(until) {
+		lost := func(pod string) bool { g, isGone := gone[pod]; return !isGone || compare(e, g) == before }
+		if slices.ContainsFunc(slices.Collect(maps.Keys(seen)), lost) {
 			f.OK, f.Measured = false, "lost at "+clock(e.At)+": "+e.Detail
 			return f
 		}
 	}
 	return f
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func checkLease(events []Event, d Departure) Finding {
@@ -146,7 +155,7 @@ func checkLease(events []Event, d Departure) Finding {
 		f.Measured = "no member call seen"
 		return f
 	}
-	call := d.Calls[0].At
+	call := d.Calls[0].earliest()
 	var last time.Time
 	var worst time.Duration
 	for _, e := range events {
@@ -165,23 +174,6 @@ func checkLease(events []Event, d Departure) Finding {
 	worst = max(worst, call.Sub(last))
 	f.OK = worst <= MaxLeaseAge
 	f.Measured = "oldest " + round(worst)
-	return f
-}
-
-func checkStep(events []Event, d Departure) Finding {
-	f := Finding{Rule: "member call only in WaitingForPreTerminateHook", Subject: d.Machine}
-	if len(d.Calls) == 0 {
-		f.Measured = "no member call seen"
-		return f
-	}
-	step := "none"
-	for _, e := range events {
-		if e.Kind == MachineStep && e.Machine == d.Machine && !e.At.After(d.Calls[0].At) {
-			step = e.Object
-		}
-	}
-	f.OK = step == stepBeforeTerminate
-	f.Measured = "reason at the call: " + step
 	return f
 }
 

@@ -116,6 +116,12 @@ func TestCheckLeavingFindsFaults(t *testing.T) {
 		}, "kubelet lease never older than 40 s before the call"},
 		"node lost while draining": {func(s *script) {
 			s.add(140, Event{Kind: NodeNotReady, Node: "cp-old1", Detail: "NodeStatusUnknown"})
+			lost := &s.events[len(s.events)-1]
+			for _, e := range s.events {
+				if e.Kind == PodGone && e.Node == "cp-old1" {
+					lost.Revision = e.Revision - 1
+				}
+			}
 		}, "node Ready until its pods are gone"},
 		"call during the drain": {func(s *script) {
 			s.events = slices.DeleteFunc(s.events, func(e Event) bool {

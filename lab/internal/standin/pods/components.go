@@ -53,7 +53,7 @@ func (n Node) EtcdPod(initialCluster string) *corev1.Pod {
 			"--peer-cert-file=" + n.TLS.Path("etcd/peer-server-client.crt"), "--peer-key-file=" + n.TLS.Path("etcd/peer-server-client.key"),
 			"--listen-metrics-urls=" + metrics,
 			"--heartbeat-interval=500", "--election-timeout=5000", "--snapshot-count=10000",
-			"--feature-gates=InitialCorruptCheck=true", "--logger=zap", "--log-level=warn",
+			"--feature-gates=InitialCorruptCheck=true", "--logger=zap", "--log-level=info",
 		},
 		Probes: Probes{
 			Scheme: corev1.URISchemeHTTP, Port: 2381, Live: "/health?serializable=true", Start: "/health?serializable=true", StartPeriod: 2,
