@@ -48,7 +48,19 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer logs.FlushLogs()
 	ctrl.SetLogger(klog.Background())
+	if s.decisionTrace == "" {
+		return manage(ctx, s, options)
+	}
+	decisions, err := openTrace(s.decisionTrace)
+	if err != nil {
+		return err
+	}
+	options.Trace = decisions
+	return errors.Join(manage(ctx, s, options), decisions.Close())
+}
 
+// manage runs the manager until ctx ends and its controllers have stopped.
+func manage(ctx context.Context, s settings, options controller.Options) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the management cluster: %w; give --kubeconfig or run inside of it", err)

@@ -37,6 +37,7 @@ type settings struct {
 	retryPeriod   time.Duration
 	webhooks      controller.Webhooks
 	skipMigration []string
+	decisionTrace string
 	diagnostics   capiflags.ManagerOptions
 	logging       *logsv1.LoggingConfiguration
 }
@@ -77,6 +78,9 @@ func (s *settings) addTo(f *pflag.FlagSet) {
 	s.addWebhooksTo(f)
 	f.StringSliceVar(&s.skipMigration, "skip-crd-migration-phases", nil,
 		fmt.Sprintf("Phases of the migration of stored objects to leave out: %s, %s or All.", crdmigrator.StorageVersionMigrationPhase, crdmigrator.CleanupManagedFieldsPhase))
+
+	f.StringVar(&s.decisionTrace, "decision-trace", "",
+		"File that every decision about a control plane is appended to, as a line of JSON: what was seen, what was decided, what came of it. Without it none is kept.")
 
 	for name, why := range withoutEffect {
 		f.String(name, "", "Accepted for existing deployments, without effect: "+why+".")
@@ -146,6 +150,9 @@ func (s *settings) options(rest []string) (controller.Options, error) {
 		o.Bootstrap, o.ControlPlane = true, true
 	default:
 		return controller.Options{}, fmt.Errorf("--provider %q is not known: use %s, %s or %s", s.provider, bootstrapProvider, controlPlaneProvider, bothProviders)
+	}
+	if s.decisionTrace != "" && !o.ControlPlane {
+		return controller.Options{}, fmt.Errorf("--decision-trace needs --provider %s or %s: nothing else decides", controlPlaneProvider, bothProviders)
 	}
 	return o, nil
 }

@@ -100,13 +100,14 @@ func TestProviders(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"--provider=all":          "use bootstrap, control-plane or both",
-		"--concurrency=0":         "at least 1",
-		"start":                   `unexpected argument "start"`,
-		"--no-such-flag":          "unknown flag",
-		"--tls-min-version=1.2.3": "unknown tls version",
+		"--provider=all":  "use bootstrap, control-plane or both",
+		"--concurrency=0": "at least 1",
+		"start":           `unexpected argument "start"`,
+		"--no-such-flag":  "unknown flag",
+		"--provider=bootstrap --decision-trace=f": "--decision-trace needs --provider control-plane or both",
+		"--tls-min-version=1.2.3":                 "unknown tls version",
 	} {
-		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
 	}

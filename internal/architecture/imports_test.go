@@ -18,7 +18,7 @@ const module = "github.com/drover-project/drover/"
 
 // pure packages may reach nothing that does I/O, knows Kubernetes or reads the
 // clock.
-var pure = []string{"internal/model", "internal/quorum", "internal/plan", "internal/sim", "internal/version"}
+var pure = []string{"internal/model", "internal/quorum", "internal/plan", "internal/sim", "internal/trace", "internal/version"}
 
 // forbidden are the import paths that a pure package must not reach, directly
 // or through others. Each stands for itself and everything below it.
@@ -32,7 +32,8 @@ var mayImport = map[string][]string{
 	"internal/version":      {},
 	"internal/quorum":       {"internal/model"},
 	"internal/plan":         {"internal/model", "internal/quorum", "internal/version"},
-	"internal/sim":          {"internal/model", "internal/quorum", "internal/plan"},
+	"internal/trace":        {"internal/model"},
+	"internal/sim":          {"internal/model", "internal/quorum", "internal/plan", "internal/trace"},
 	"internal/report":       {"internal/model", "internal/quorum", "internal/version", "api"},
 	"internal/render":       {"internal/version", "api"},
 	"internal/world":        {"internal/model", "internal/version", "api"},
@@ -42,8 +43,8 @@ var mayImport = map[string][]string{
 	"internal/conversion":   {"api"},
 	"internal/admission":    {"internal/version", "api"},
 	"internal/certificates": {},
-	"internal/controller":   {"internal/conversion", "internal/admission", "internal/certificates", "internal/model", "internal/version", "internal/plan", "internal/report", "internal/render", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "api"},
-	"cmd":                   {"internal/model", "internal/version", "internal/plan", "internal/controller", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/report", "api"},
+	"internal/controller":   {"internal/conversion", "internal/admission", "internal/certificates", "internal/model", "internal/version", "internal/plan", "internal/report", "internal/render", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/trace", "api"},
+	"cmd":                   {"internal/model", "internal/version", "internal/plan", "internal/controller", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/report", "internal/trace", "api"},
 }
 
 type listed struct {

@@ -53,6 +53,7 @@ func addControlPlane(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Clusters:    clusters,
 		Recorder:    recorder,
 		WatchFilter: o.WatchFilter,
+		Trace:       o.Trace,
 	}
 	return r.SetupWithManager(mgr, clusters, controller.Options{MaxConcurrentReconciles: o.Concurrency})
 }

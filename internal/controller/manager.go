@@ -28,6 +28,7 @@ import (
 	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/controller/bootstrap"
+	"github.com/drover-project/drover/internal/controller/controlplane"
 )
 
 // Options is what a manager is made from.
@@ -62,6 +63,9 @@ type Options struct {
 	Metrics metricsserver.Options
 
 	LeaderElection LeaderElection
+
+	// Trace, when not nil, gets every decision about a control plane.
+	Trace controlplane.Trace
 }
 
 // LeaderElection lets one of several managers work at a time.

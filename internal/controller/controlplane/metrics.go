@@ -1,15 +1,12 @@
 package controlplane
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/drover-project/drover/internal/act"
 	"github.com/drover-project/drover/internal/model"
 )
 
@@ -36,14 +33,7 @@ func init() { metrics.Registry.MustRegister(waits, actions, held) }
 // count counts an action and, for the release of a hook, for how long core
 // waited for it. Core keeps that time in whole seconds.
 func count(action model.Action, s model.Snapshot, err error) {
-	outcome := "done"
-	switch {
-	case act.IsRefused(err):
-		outcome = "refused"
-	case err != nil:
-		outcome = "failed"
-	}
-	actions.WithLabelValues(strings.TrimPrefix(fmt.Sprintf("%T", action), "model."), outcome).Inc()
+	actions.WithLabelValues(model.KindOf(action), string(result(err).State)).Inc()
 	if err != nil {
 		return
 	}

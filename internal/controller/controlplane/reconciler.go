@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,9 +69,12 @@ type Reconciler struct {
 	// WatchFilter, when not empty, leaves control planes alone whose label
 	// cluster.x-k8s.io/watch-filter has another value.
 	WatchFilter string
+	// Trace, when not nil, gets every decision and what came of it.
+	Trace Trace
 
-	workload workloadWatches
-	memory   memory
+	workload   workloadWatches
+	memory     memory
+	traceFails atomic.Bool
 }
 
 // memory is what was last said about each control plane, so that it is not
@@ -123,7 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	cp := &controlplanev1.RKE2ControlPlane{}
 	if err := r.Live.Get(ctx, req.NamespacedName, cp); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.forget(req.NamespacedName)
+			r.forget(ctx, req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read control plane: %w", err)
@@ -153,7 +157,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *scope.Scope) (ctrl.Result
 	problems := r.Keeper.Run(ctx, s)
 	run := r.run(ctx, s)
 	if run.gone {
-		r.forget(client.ObjectKeyFromObject(s.ControlPlane))
+		r.forget(ctx, client.ObjectKeyFromObject(s.ControlPlane))
 		return ctrl.Result{}, nil
 	}
 	err := run.err
@@ -228,11 +232,6 @@ func withoutOurs(all []string) []string {
 // lastContact is when the workload API last answered a probe.
 func (r *Reconciler) lastContact(ctx context.Context, s *scope.Scope) time.Time {
 	return r.Clusters.GetHealthCheckingState(ctx, s.ClusterKey()).LastProbeSuccessTime
-}
-
-func (r *Reconciler) forget(key client.ObjectKey) {
-	r.memory.forget(key)
-	forgetWaits(key)
 }
 
 // ignoreGone turns the end of an object into the end of its reconcile.

@@ -58,9 +58,11 @@ func (r *Reconciler) run(ctx context.Context, s *scope.Scope) run {
 		out.scope, out.snapshot, out.observed = s, snapshot, true
 		out.decision = plan.Decide(snapshot)
 		if out.decision.Action == nil {
+			r.keep(ctx, out, nil)
 			return out
 		}
 		err = r.do(ctx, s, out)
+		r.keep(ctx, out, err)
 		switch {
 		case act.IsRefused(err):
 			if refusals++; refusals > maxRefusals {
