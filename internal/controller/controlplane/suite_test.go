@@ -33,6 +33,7 @@ import (
 	"github.com/drover-project/drover/internal/act"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/observe"
+	"github.com/drover-project/drover/internal/trace"
 	"github.com/drover-project/drover/internal/upkeep"
 	"github.com/drover-project/drover/internal/world/connect"
 	"github.com/drover-project/drover/internal/world/etcd"
@@ -130,6 +131,7 @@ func start(config *rest.Config) (stop func(), ended chan error, err error) {
 		Keeper:   &upkeep.Upkeep{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Nodes: unreachable{}, Now: time.Now},
 		Clusters: unreachable{},
 		Recorder: recorder,
+		Trace:    trace.NewWriter(decisions),
 	}
 	if err := underTest.SetupWithManager(mgr, nil, controller.Options{MaxConcurrentReconciles: 4}); err != nil {
 		return nil, nil, err
