@@ -1,10 +1,6 @@
 package act_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -16,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
@@ -28,63 +23,29 @@ import (
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/workload"
 	"github.com/drover-project/drover/internal/world/worldtest"
+	"github.com/drover-project/drover/test/apiserver"
 )
 
-// apiServer starts a real API server with the definitions of Cluster API, of
-// this project and of an infrastructure provider.
-func apiServer(t *testing.T) client.Client {
+// kube starts a real API server with the definitions of Cluster API, of this
+// project and of an infrastructure provider.
+func kube(t *testing.T) client.Client {
 	t.Helper()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS does not name the folder with the API server")
-	}
-	core, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	env := &envtest.Environment{
-		Scheme: scheme,
-		CRDDirectoryPaths: []string{
-			filepath.Join(strings.TrimSpace(string(core)), "core", "config", "crd", "bases"),
-			filepath.Join("..", "..", "config", "crd", "bases"),
+	c, err := apiserver.Start(t, apiserver.Options{
+		Kinds: []apiserver.Kinds{apiserver.ClusterAPI, apiserver.Drover},
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{
+			apiserver.InfrastructureKind(worldtest.InfraGroup, "v1beta2", "LabMachine"), apiserver.InfrastructureKind(worldtest.InfraGroup, "v1beta2", "LabMachineTemplate"),
 		},
-		ErrorIfCRDPathMissing: true,
-		CRDs:                  []*apiextensionsv1.CustomResourceDefinition{infraDefinition("LabMachine"), infraDefinition("LabMachineTemplate")},
-	}
-	config, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stop the API server: %v", err)
-		}
-	})
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	}).Client(scheme)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func infraDefinition(kind string) *apiextensionsv1.CustomResourceDefinition {
-	plural := strings.ToLower(kind) + "s"
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + worldtest.InfraGroup, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1beta2"}},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: worldtest.InfraGroup, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: strings.ToLower(kind), Kind: kind, ListKind: kind + "List"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1beta2", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}},
-			}},
-		},
-	}
 }
 
 // real is a control plane on a real API server.
@@ -98,7 +59,7 @@ type real struct {
 
 func newReal(t *testing.T) *real {
 	t.Helper()
-	r := &real{Gomega: NewWithT(t), t: t, c: apiServer(t)}
+	r := &real{Gomega: NewWithT(t), t: t, c: kube(t)}
 	r.Expect(r.c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: worldtest.Namespace}})).To(Succeed())
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: worldtest.Namespace, Name: "c"}}
 	cluster.Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{APIGroup: controlplanev1.GroupVersion.Group, Kind: "RKE2ControlPlane", Name: "cp"}

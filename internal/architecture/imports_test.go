@@ -100,11 +100,27 @@ func TestImportsGoDownwards(t *testing.T) {
 			if !strings.HasPrefix(imported, module) {
 				continue
 			}
-			if to := area(imported); to != from && !slices.Contains(allowed, to) {
+			if to := area(imported); to != from && !slices.Contains(allowed, to) && (to != "test" || !forTests(p.ImportPath)) {
 				t.Errorf("%s imports %s: %s may not import %s", p.ImportPath, imported, from, to)
 			}
 			if strings.HasPrefix(imported, module+"lab") {
 				t.Errorf("%s imports the laboratory", p.ImportPath)
+			}
+		}
+	}
+}
+
+// forTests says whether a package is made for tests and no part of the product.
+func forTests(importPath string) bool {
+	return area(importPath) == "test" || strings.HasSuffix(importPath, "test")
+}
+
+// What is made for tests is imported by tests, and by what is made for them.
+func TestTheProductImportsNothingMadeForTests(t *testing.T) {
+	for _, p := range list(t) {
+		for _, imported := range p.Imports {
+			if strings.HasPrefix(imported, module) && forTests(imported) && !forTests(p.ImportPath) {
+				t.Errorf("%s imports %s", p.ImportPath, imported)
 			}
 		}
 	}

@@ -3,7 +3,7 @@ package certificates
 import (
 	"bytes"
 	"context"
-	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -17,15 +17,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/drover-project/drover/test/loopback"
 )
 
 const refusal = "refused by the webhook of the test"
 
-// site is a namespace with a Service that leads to a port of this process, and
+// site is a namespace with a Service that leads to an address of this process, and
 // callers of the webhooks behind it.
 type site struct {
 	options    Options
-	port       int
+	address    netip.AddrPort
 	mutating   *admissionv1.MutatingWebhookConfiguration
 	validating *admissionv1.ValidatingWebhookConfiguration
 	crd        *apiextensionsv1.CustomResourceDefinition
@@ -35,14 +37,14 @@ type site struct {
 // are asked about the ConfigMaps of the namespace.
 func newSite(t *testing.T, name string) site {
 	t.Helper()
-	s := site{port: freePort(t), options: Options{
+	s := site{address: loopback.Address(), options: Options{
 		Namespace: name, Secret: "webhook-certificate", Service: "webhooks",
 		Mutating: []string{name}, Validating: []string{name}, Converted: []string{"things." + name + ".example.com"},
 	}}
 	meta := metav1.ObjectMeta{Name: name}
 	service := func(path string) admissionv1.WebhookClientConfig {
 		return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{
-			Namespace: name, Name: "webhooks", Path: &path, Port: ptr.To(int32(s.port)),
+			Namespace: name, Name: "webhooks", Path: &path, Port: ptr.To(int32(s.address.Port())),
 		}}
 	}
 	rules := []admissionv1.RuleWithOperations{{
@@ -58,12 +60,12 @@ func newSite(t *testing.T, name string) site {
 		Name: "check.example.com", ClientConfig: service("/refuse"), Rules: rules, NamespaceSelector: here,
 		SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 	}}}
-	s.crd = convertedKind(name, s.port)
+	s.crd = convertedKind(name, s.address.Port())
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: meta},
 		// The API server goes to the name, and expects the certificate of the Service.
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "webhooks"},
-			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "127.0.0.1"}},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: s.address.Addr().String()}},
 		s.mutating, s.validating, s.crd,
 	}
 	for _, object := range objects {
@@ -75,7 +77,7 @@ func newSite(t *testing.T, name string) site {
 }
 
 // convertedKind is a kind with two versions.
-func convertedKind(name string, port int) *apiextensionsv1.CustomResourceDefinition {
+func convertedKind(name string, port uint16) *apiextensionsv1.CustomResourceDefinition {
 	version := func(version string, storage bool) apiextensionsv1.CustomResourceDefinitionVersion {
 		return apiextensionsv1.CustomResourceDefinitionVersion{Name: version, Served: true, Storage: storage,
 			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}}
@@ -97,20 +99,10 @@ func convertedKind(name string, port int) *apiextensionsv1.CustomResourceDefinit
 	}
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // nothing was written
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
 // serve starts a server of the site, and stops it with the test.
 func (s site) serve(t *testing.T) *Server {
 	t.Helper()
-	server, err := NewServer(kube, s.options, webhook.Options{Host: "127.0.0.1", Port: s.port})
+	server, err := NewServer(kube, s.options, webhook.Options{Host: s.address.Addr().String(), Port: int(s.address.Port())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/conversion/conversiontest"
+	"github.com/drover-project/drover/test/apiserver"
 )
 
 // Objects that another provider stored as v1beta1 are stored as v1beta2 after its CRDs were replaced by ours.
@@ -27,7 +27,7 @@ func TestStoredObjectsAreMigrated(t *testing.T) {
 	g := NewWithT(t)
 	scheme, err := Scheme()
 	g.Expect(err).NotTo(HaveOccurred())
-	crds := conversiontest.CRDs(t, filepath.Join("..", "..", "config", "crd", "bases"))
+	crds := apiserver.Drover.Read(t)
 	for _, crd := range crds {
 		store(crd, "v1beta1")
 	}

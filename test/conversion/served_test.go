@@ -24,6 +24,7 @@ import (
 	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/conversion/conversiontest"
+	"github.com/drover-project/drover/test/apiserver"
 )
 
 // start runs an API server that has this project's kinds and no others: above all none of an infrastructure provider.
@@ -38,7 +39,7 @@ func start(t *testing.T) client.Client {
 			t.Fatal(err)
 		}
 	}
-	env := conversiontest.Start(t, scheme, conversiontest.CRDs(t, "../../config/crd/bases"))
+	env := conversiontest.Start(t, scheme, apiserver.Drover.Read(t))
 	env.Serve(t, nil)
 	return env.Client
 }

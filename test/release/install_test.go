@@ -25,6 +25,7 @@ import (
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/test/loopback"
 )
 
 // installed is a plane with both providers and their running managers.
@@ -37,10 +38,10 @@ type installed struct {
 // are the components, or what was made of them.
 func (p *plane) installRelease(t *testing.T, bootstrap, controlPlane []*unstructured.Unstructured, more ...string) installed {
 	t.Helper()
-	ports := [2]int{freePort(t), freePort(t)}
-	p.install(t, reachable(t, aggregated(t, bootstrap), ports[0]))
-	p.install(t, reachable(t, aggregated(t, controlPlane), ports[1]))
-	return installed{p, p.start(t, bootstrap, ports[0], more...), p.start(t, controlPlane, ports[1], more...)}
+	first, second := loopback.Address(), loopback.Address()
+	p.install(t, reachable(t, aggregated(t, bootstrap), first))
+	p.install(t, reachable(t, aggregated(t, controlPlane), second))
+	return installed{p, p.start(t, bootstrap, first, more...), p.start(t, controlPlane, second, more...)}
 }
 
 // The whole of an installation, with nothing but the rights of the release: on

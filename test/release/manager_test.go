@@ -3,14 +3,12 @@ package release
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/drover-project/drover/test/loopback"
 )
 
 // manager is a running manager of a provider.
@@ -32,48 +32,24 @@ type manager struct {
 	stop        func()
 }
 
-// lastPort is the last port that freePort gave away. It starts below the ports
-// that the kernel gives to clients, at a place of this process's own.
-var lastPort atomic.Int32
-
-func init() { lastPort.Store(int32(20000 + os.Getpid()%600*20)) }
-
-// freePort returns a port nobody listens on and that no client is given.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for range 20 {
-		port := int(lastPort.Add(1))
-		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			continue
-		}
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return port
-	}
-	t.Fatal("no free port")
-	return 0
-}
-
 // start runs the manager as its Deployment says: with its arguments and
 // environment, and as its ServiceAccount. Only the addresses it listens on are
 // those of this machine.
-func (p *plane) start(t *testing.T, objects []*unstructured.Unstructured, webhookPort int, more ...string) *manager {
+func (p *plane) start(t *testing.T, objects []*unstructured.Unstructured, webhooks netip.AddrPort, more ...string) *manager {
 	t.Helper()
 	deployment := one[appsv1.Deployment](t, objects, "Deployment")
 	account := one[corev1.ServiceAccount](t, objects, "ServiceAccount")
-	health, diagnostics := freePort(t), freePort(t)
+	health, diagnostics := loopback.Address(), loopback.Address()
 	args, env := commandLine(deployment)
-	args = append(args, fmt.Sprintf("--health-addr=127.0.0.1:%d", health), fmt.Sprintf("--diagnostics-address=127.0.0.1:%d", diagnostics),
-		fmt.Sprintf("--webhook-port=%d", webhookPort), "--kubeconfig="+p.kubeconfig(t, account))
+	args = append(args, fmt.Sprintf("--health-addr=%s", health), fmt.Sprintf("--diagnostics-address=%s", diagnostics),
+		fmt.Sprintf("--webhook-port=%d", webhooks.Port()), "--kubeconfig="+p.kubeconfig(t, account))
 	m := &manager{
 		account:     "system:serviceaccount:" + account.Namespace + ":" + account.Name,
-		diagnostics: fmt.Sprintf("https://127.0.0.1:%d/metrics", diagnostics),
+		diagnostics: fmt.Sprintf("https://%s/metrics", diagnostics),
 	}
 	m.run(t, append(args, more...), env)
 	poll(t, func(ctx context.Context) error {
-		return answers(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", health))
+		return answers(ctx, fmt.Sprintf("http://%s/readyz", health))
 	})
 	return m
 }

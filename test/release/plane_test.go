@@ -3,10 +3,9 @@ package release
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +28,7 @@ import (
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1beta1 "github.com/drover-project/drover/api/controlplane/v1beta1"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/test/apiserver"
 )
 
 // plane is a management cluster: an API server with the kinds of Cluster API
@@ -48,27 +48,18 @@ func startPlane(t *testing.T) *plane {
 		t.Fatal(err)
 	}
 	p := &plane{audit: filepath.Join(folder, "audit.log")}
-	env := &envtest.Environment{
-		CRDDirectoryPaths: []string{
-			filepath.Join(moduleFolder(t, "sigs.k8s.io/cluster-api"), "core", "config", "crd", "bases"), filepath.Join(root, "lab", "api", "crds"),
+	server := apiserver.Start(t, apiserver.Options{
+		Kinds: []apiserver.Kinds{apiserver.ClusterAPI, apiserver.Laboratory},
+		Arguments: func(arguments *envtest.Arguments) {
+			arguments.
+				Set("audit-policy-file", policy).Set("audit-log-path", p.audit).
+				// Whoever makes itself indispensable to the deletion of an owner must be allowed to.
+				Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 		},
-		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
-	}
-	env.ControlPlane.GetAPIServer().Configure().
-		Set("audit-policy-file", policy).Set("audit-log-path", p.audit).
-		// Whoever makes itself indispensable to the deletion of an owner must be allowed to.
-		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
-	var err error
-	if p.config, err = env.Start(); err != nil {
-		t.Fatalf("start the API server: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stop the API server: %v", err)
-		}
 	})
-	p.config.Timeout = 30 * time.Second
-	if p.kube, err = client.New(p.config, client.Options{Scheme: scheme(t)}); err != nil {
+	p.config = server.Config
+	var err error
+	if p.kube, err = server.Client(scheme(t)); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -86,15 +77,6 @@ func scheme(t *testing.T) *runtime.Scheme {
 		}
 	}
 	return s
-}
-
-func moduleFolder(t *testing.T, module string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatalf("find the module %s: %v", module, err)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // install creates or replaces objects.
@@ -121,32 +103,32 @@ func (p *plane) apply(ctx context.Context, object *unstructured.Unstructured) er
 	return p.kube.Update(ctx, object)
 }
 
-// reachable lets the API server find the manager of a provider at a port of
+// reachable lets the API server find the manager of a provider at an address of
 // this machine, as the network of a cluster would: through the same Service,
 // with the same name in the certificate.
-func reachable(t *testing.T, objects []*unstructured.Unstructured, port int) []*unstructured.Unstructured {
+func reachable(t *testing.T, objects []*unstructured.Unstructured, webhooks netip.AddrPort) []*unstructured.Unstructured {
 	t.Helper()
 	var changed []*unstructured.Unstructured
 	for _, object := range objects {
 		switch object.GetKind() {
 		case "Service":
 			object = object.DeepCopy()
-			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "127.0.0.1"}
+			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": webhooks.Addr().String()}
 		case "MutatingWebhookConfiguration":
 			c := into[admissionv1.MutatingWebhookConfiguration](t, object)
 			for i := range c.Webhooks {
-				c.Webhooks[i].ClientConfig.Service.Port = ptr.To(int32(port))
+				c.Webhooks[i].ClientConfig.Service.Port = ptr.To(int32(webhooks.Port()))
 			}
 			object = untyped(t, c)
 		case "ValidatingWebhookConfiguration":
 			c := into[admissionv1.ValidatingWebhookConfiguration](t, object)
 			for i := range c.Webhooks {
-				c.Webhooks[i].ClientConfig.Service.Port = ptr.To(int32(port))
+				c.Webhooks[i].ClientConfig.Service.Port = ptr.To(int32(webhooks.Port()))
 			}
 			object = untyped(t, c)
 		case "CustomResourceDefinition":
 			crd := into[apiextensionsv1.CustomResourceDefinition](t, object)
-			crd.Spec.Conversion.Webhook.ClientConfig.Service.Port = ptr.To(int32(port))
+			crd.Spec.Conversion.Webhook.ClientConfig.Service.Port = ptr.To(int32(webhooks.Port()))
 			object = untyped(t, crd)
 		}
 		changed = append(changed, object)

@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -215,26 +214,6 @@ func (w *world) resync() {
 	for range 3 {
 		w.Expect(reconcile()).To(Equal(settled), "written without a change")
 	}
-}
-
-func infrastructureDefinitions() []*apiextensionsv1.CustomResourceDefinition {
-	var out []*apiextensionsv1.CustomResourceDefinition
-	for _, kind := range []string{"TestMachine", "TestMachineTemplate"} {
-		plural := strings.ToLower(kind) + "s"
-		d := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
-			Name: plural + "." + infraGroup, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1"},
-		}}
-		d.Spec.Group, d.Spec.Scope = infraGroup, apiextensionsv1.NamespaceScoped
-		d.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, Plural: plural, Singular: strings.ToLower(kind)}
-		d.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{
-			Name: "v1", Served: true, Storage: true,
-			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-				Type: "object", XPreserveUnknownFields: ptr.To(true),
-			}},
-		}}
-		out = append(out, d)
-	}
-	return out
 }
 
 func template(namespace string, owner metav1.OwnerReference) *unstructured.Unstructured {

@@ -2,11 +2,7 @@ package controlplane
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,17 +10,14 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -39,6 +32,7 @@ import (
 	"github.com/drover-project/drover/internal/world/etcd"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/workload"
+	"github.com/drover-project/drover/test/apiserver"
 )
 
 var (
@@ -52,72 +46,38 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runTests(m *testing.M) (int, error) {
 	log.SetLogger(logr.Discard())
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		assets = filepath.Join("..", "..", "..", "bin", "envtest")
-	}
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api").Output()
-	if err != nil {
-		return 0, fmt.Errorf("find the module of Cluster API: %w", err)
-	}
-	environment := &envtest.Environment{
-		BinaryAssetsDirectory: assets,
-		CRDDirectoryPaths: []string{
-			filepath.Join("..", "..", "..", "config", "crd", "bases"),
-			filepath.Join(strings.TrimSpace(string(module)), "core", "config", "crd", "bases"),
+	const infrastructure = "infrastructure.cluster.x-k8s.io"
+	os.Exit(apiserver.Main(m, apiserver.Options{
+		Kinds: []apiserver.Kinds{apiserver.Drover, apiserver.ClusterAPI},
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{
+			apiserver.InfrastructureKind(infrastructure, "v1", "TestMachine"), apiserver.InfrastructureKind(infrastructure, "v1", "TestMachineTemplate"),
 		},
-		CRDs:                  []*apiextensionsv1.CustomResourceDefinition{definition("TestMachine"), definition("TestMachineTemplate")},
-		ErrorIfCRDPathMissing: true,
-	}
-	config, err := environment.Start()
-	if err != nil {
-		return 0, fmt.Errorf("start the test API server from %s: %w", assets, err)
-	}
-	defer func() {
-		if err := environment.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	stop, ended, err := start(config)
-	if err != nil {
-		return 0, err
-	}
-	code := m.Run()
-	stop()
-	return code, <-ended
+	}, prepare))
 }
 
-// start runs the reconciler as the product does, with everything but the
+// prepare runs the reconciler as the product does, with everything but the
 // workload clusters.
-func start(config *rest.Config) (stop func(), ended chan error, err error) {
+func prepare(_ context.Context, s *apiserver.Server) error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme,
 		apiextensionsv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return nil, nil, err
+	var err error
+	if api, err = s.Client(scheme); err != nil {
+		return err
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	mgr, err := ctrl.NewManager(s.Config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 	})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	connector := &connect.Connector{Secrets: mgr.GetClient(), Clusters: workload.New(unreachable{}), Members: etcd.NewPool(time.Now)}
 	recorder := mgr.GetEventRecorder("test")
@@ -134,14 +94,12 @@ func start(config *rest.Config) (stop func(), ended chan error, err error) {
 		Trace:    trace.NewWriter(decisions),
 	}
 	if err := underTest.SetupWithManager(mgr, nil, controller.Options{MaxConcurrentReconciles: 4}); err != nil {
-		return nil, nil, err
+		return err
 	}
 	// No workload cluster can be watched here.
 	underTest.workload.controller = nil
-	ctx, cancel := context.WithCancel(context.Background())
-	ended = make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	return cancel, ended, nil
+	s.Go(mgr.Start)
+	return nil
 }
 
 // unreachable is a ClusterCache without a connection.
@@ -218,26 +176,4 @@ func (w *workloads) Do(ctx context.Context, s *scope.Scope, snap model.Snapshot,
 		}
 	}
 	return w.actor.Do(ctx, s, snap, action)
-}
-
-// definition is a kind of a small infrastructure provider.
-func definition(kind string) *apiextensionsv1.CustomResourceDefinition {
-	plural := strings.ToLower(kind) + "s"
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:   plural + ".infrastructure.cluster.x-k8s.io",
-			Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1"},
-		},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "infrastructure.cluster.x-k8s.io",
-			Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, Plural: plural, Singular: strings.ToLower(kind)},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object", XPreserveUnknownFields: ptr.To(true),
-				}},
-			}},
-		},
-	}
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,15 +21,14 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/yaml"
 
 	"github.com/drover-project/drover/internal/admission"
 	"github.com/drover-project/drover/internal/controller"
 	"github.com/drover-project/drover/internal/conversion"
+	"github.com/drover-project/drover/test/apiserver"
 )
 
 const config = "../../../config/"
@@ -45,77 +42,39 @@ var (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(klog.Background())
-	code, err := run(m)
+	mutating, validating, err := webhooks()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(code)
+	os.Exit(apiserver.Main(m, apiserver.Options{
+		Kinds: []apiserver.Kinds{apiserver.Drover, apiserver.Clusters}, Mutating: mutating, Validating: validating,
+	}, prepare))
 }
 
-// run starts an API server and a manager that serves its webhooks, runs the
-// tests and stops both again.
-func run(m *testing.M) (code int, err error) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return 0, errors.New("KUBEBUILDER_ASSETS is not set: these tests need a folder with etcd and kube-apiserver")
-	}
-	mutating, validating, err := webhooks()
+// prepare runs a manager that serves the webhooks of the API server.
+func prepare(ctx context.Context, s *apiserver.Server) error {
+	mgr, err := manager(s)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	clusters, err := clusterCRD()
-	if err != nil {
-		return 0, err
-	}
-	env := &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join(config, "crd/bases"), clusters},
-		ErrorIfCRDPathMissing: true,
-		// On a busy machine it takes a while.
-		ControlPlaneStartTimeout: 3 * time.Minute,
-		ControlPlaneStopTimeout:  time.Minute,
-		WebhookInstallOptions: envtest.WebhookInstallOptions{
-			MutatingWebhooks: mutating, ValidatingWebhooks: validating,
-		},
-	}
-	restConfig, err := env.Start()
-	if err != nil {
-		return 0, fmt.Errorf("start API server: %w", err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	defer func() {
-		cancel()
-		err = errors.Join(err, <-stopped, env.Stop())
-	}()
-	mgr, err := manager(restConfig, &env.WebhookInstallOptions)
-	if err != nil {
-		stopped <- nil
-		return 0, err
-	}
-	go func() { stopped <- mgr.Start(ctx) }()
-	userConfig := rest.CopyConfig(restConfig)
+	s.Go(mgr.Start)
+	userConfig := rest.CopyConfig(s.Config)
 	userConfig.Timeout, userConfig.WarningHandler = 30*time.Second, warned
 	if kube, err = client.New(userConfig, client.Options{Scheme: mgr.GetScheme()}); err != nil {
-		return 0, fmt.Errorf("make client: %w", err)
+		return fmt.Errorf("make client: %w", err)
 	}
-	if err := convert(ctx, &env.WebhookInstallOptions); err != nil {
-		return 0, err
-	}
-	return m.Run(), nil
+	return convert(ctx, s)
 }
 
 // manager serves the webhooks of both providers.
-func manager(restConfig *rest.Config, o *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
+func manager(s *apiserver.Server) (ctrl.Manager, error) {
 	scheme, err := controller.Scheme()
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
-		Scheme:  scheme,
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		WebhookServer: webhook.NewServer(webhook.Options{
-			Host: o.LocalServingHost, Port: o.LocalServingPort, CertDir: o.LocalServingCertDir,
-		}),
+	mgr, err := ctrl.NewManager(s.Config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, WebhookServer: s.WebhookServer(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
@@ -124,15 +83,6 @@ func manager(restConfig *rest.Config, o *envtest.WebhookInstallOptions) (ctrl.Ma
 		return nil, err
 	}
 	return mgr, conversion.SetupWithManager(mgr, conversion.Options{Bootstrap: true, ControlPlane: true})
-}
-
-// clusterCRD is the file with the definition of Clusters.
-func clusterCRD() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api").Output()
-	if err != nil {
-		return "", fmt.Errorf("find the module of Cluster API: %w", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "core", "config", "crd", "bases", "cluster.x-k8s.io_clusters.yaml"), nil
 }
 
 // unchecked is a label of namespaces in which nothing is admitted by webhooks.
@@ -166,7 +116,8 @@ func webhooks() (mutating []*admissionregistrationv1.MutatingWebhookConfiguratio
 
 // convert lets the API server convert the kinds through the manager, and waits
 // until it does.
-func convert(ctx context.Context, o *envtest.WebhookInstallOptions) error {
+func convert(ctx context.Context, s *apiserver.Server) error {
+	o := s.Webhooks
 	address := "https://" + net.JoinHostPort(o.LocalServingHost, strconv.Itoa(o.LocalServingPort)) + "/convert"
 	crds := &apiextensionsv1.CustomResourceDefinitionList{}
 	if err := kube.List(ctx, crds); err != nil {

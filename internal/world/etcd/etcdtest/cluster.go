@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/drover-project/drover/internal/world/etcd"
+	"github.com/drover-project/drover/test/loopback"
 )
 
 // Member is one etcd process. Its name is that of its node and a suffix, as
@@ -73,7 +74,7 @@ func Start(t *testing.T, n int) *Cluster {
 	c := &Cluster{t: t, dir: t.TempDir(), blackholes: map[string]bool{}, dials: map[string]int{}}
 	c.Authority = NewAuthority(t, c.dir)
 	for i := range n {
-		c.Members = append(c.Members, &Member{Name: fmt.Sprintf("n%d-0000000%d", i, i), client: ownAddress(), peer: ownAddress()})
+		c.Members = append(c.Members, &Member{Name: fmt.Sprintf("n%d-0000000%d", i, i), client: loopback.Address().String(), peer: loopback.Address().String()})
 	}
 	for _, m := range c.Members {
 		c.start(m, c.initialCluster(), "new")
@@ -296,7 +297,7 @@ func (c *Cluster) AddLearner(name string) *Member {
 // AddSilentLearner adds a learner that never starts.
 func (c *Cluster) AddSilentLearner(name string) *Member {
 	c.t.Helper()
-	m := &Member{Name: name, client: ownAddress(), peer: ownAddress()}
+	m := &Member{Name: name, client: loopback.Address().String(), peer: loopback.Address().String()}
 	conn, err := grpc.NewClient(c.Members[0].client, grpc.WithTransportCredentials(credentials.NewTLS(clientTLS(c.t, c.Authority))))
 	if err != nil {
 		c.t.Fatal(err)
