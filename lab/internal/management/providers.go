@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/drover-project/drover/lab/internal/provider"
@@ -75,6 +76,7 @@ func (p *Plane) variables(process provider.Process) provider.Variables {
 	return provider.Variables{
 		Kubeconfig: p.place.Kubeconfig(),
 		RunDir:     string(p.config.Folder),
+		Log:        strings.TrimSuffix(p.place.Log(process.Name), ".log"),
 		CertDir:    filepath.Join(p.dir("providers"), process.Name),
 		Bin:        p.config.Bin,
 		Address:    p.address(),

@@ -117,6 +117,10 @@ type Variables struct {
 	Kubeconfig string
 	// RunDir is the lab's run folder.
 	RunDir string
+	// Log is where the process's log file is, without its ending ".log". Other
+	// files that the process writes about itself may begin with it: they stay
+	// as long as the logs do.
+	Log string
 	// CertDir holds tls.crt and tls.key for the process's webhook server.
 	CertDir string
 	// Bin is the folder of the lab's own binaries.
@@ -149,7 +153,7 @@ func (p *Provider) unknown(process Process, e *expander) error {
 	if len(e.unknown) == 0 {
 		return nil
 	}
-	return fmt.Errorf("process %s of provider %s: unknown variable ${%s}; known are KUBECONFIG, RUNDIR, CERTDIR, BIN, ADDRESS, DIR", process.Name, p.Name, e.unknown[0])
+	return fmt.Errorf("process %s of provider %s: unknown variable ${%s}; known are KUBECONFIG, RUNDIR, LOG, CERTDIR, BIN, ADDRESS, DIR", process.Name, p.Name, e.unknown[0])
 }
 
 // expander replaces variables and remembers the names that it does not know.
@@ -160,7 +164,7 @@ type expander struct {
 
 func (p *Provider) expander(v Variables) *expander {
 	return &expander{known: map[string]string{
-		"KUBECONFIG": v.Kubeconfig, "RUNDIR": v.RunDir, "CERTDIR": v.CertDir,
+		"KUBECONFIG": v.Kubeconfig, "RUNDIR": v.RunDir, "LOG": v.Log, "CERTDIR": v.CertDir,
 		"BIN": v.Bin, "ADDRESS": v.Address, "DIR": p.dir,
 	}}
 }

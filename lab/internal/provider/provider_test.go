@@ -22,7 +22,7 @@ const valid = `
 name: demo
 processes:
 - name: demo-manager
-  argv: ["${BIN}/demo", "--kubeconfig=${KUBECONFIG}", "--webhook-cert-dir=${CERTDIR}"]
+  argv: ["${BIN}/demo", "--kubeconfig=${KUBECONFIG}", "--webhook-cert-dir=${CERTDIR}", "--trace=${LOG}-trace"]
   env: {LOG: "${RUNDIR}/x"}
   readyURL: http://${ADDRESS}:9000/readyz
   webhook: {port: 9443, admission: true, conversionGroups: [demo.example.com]}
@@ -35,11 +35,11 @@ func TestCommandReplacesVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv, env, err := p.Command(p.Processes[0], Variables{Kubeconfig: "/k", RunDir: "/r", CertDir: "/c", Bin: "/b"})
+	argv, env, err := p.Command(p.Processes[0], Variables{Kubeconfig: "/k", RunDir: "/r", Log: "/r/logs/demo", CertDir: "/c", Bin: "/b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(argv, " "), "/b/demo --kubeconfig=/k --webhook-cert-dir=/c"; got != want {
+	if got, want := strings.Join(argv, " "), "/b/demo --kubeconfig=/k --webhook-cert-dir=/c --trace=/r/logs/demo-trace"; got != want {
 		t.Errorf("argv %q, want %q", got, want)
 	}
 	if got, want := strings.Join(env, " "), "LOG=/r/x"; got != want {
