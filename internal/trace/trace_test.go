@@ -2,9 +2,11 @@ package trace_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -428,5 +430,28 @@ func TestManyWriteAtOnce(t *testing.T) {
 	}
 	if len(next) != writers {
 		t.Errorf("%d control planes", len(next))
+	}
+}
+
+// The page for users shows a record as it is written.
+func TestExampleOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/decision-trace.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	var line bytes.Buffer
+	if err := json.Compact(&line, []byte(example)); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, &line)
+	if len(got) != 1 {
+		t.Fatalf("%d records", len(got))
+	}
+	// What the page writes by hand is what the Writer would have written.
+	got[0].Unchanged, got[0].LastSeen = 0, time.Time{}
+	if again := read(t, written(t, got[0])); !reflect.DeepEqual(again, got) {
+		t.Errorf("got  %+v\nwant %+v", again, got)
 	}
 }
