@@ -42,7 +42,7 @@ func configFromHub(_ context.Context, src *bootstrapv1.RKE2Config, dst *bootstra
 }
 
 func configStatusToHub(src bootstrapv1beta1.RKE2ConfigStatus) bootstrapv1.RKE2ConfigStatus {
-	dst := bootstrapv1.RKE2ConfigStatus{DataSecretName: src.DataSecretName, ObservedGeneration: src.ObservedGeneration}
+	dst := common[bootstrapv1.RKE2ConfigStatus](src)
 	if src.Ready {
 		dst.Initialization.DataSecretCreated = ptr.To(true)
 	}
@@ -53,12 +53,9 @@ func configStatusToHub(src bootstrapv1beta1.RKE2ConfigStatus) bootstrapv1.RKE2Co
 }
 
 func configStatusFromHub(src bootstrapv1.RKE2ConfigStatus) bootstrapv1beta1.RKE2ConfigStatus {
-	dst := bootstrapv1beta1.RKE2ConfigStatus{
-		Ready:              ptr.Deref(src.Initialization.DataSecretCreated, false),
-		DataSecretName:     src.DataSecretName,
-		ObservedGeneration: src.ObservedGeneration,
-		Conditions:         configConditions(src.Conditions),
-	}
+	dst := common[bootstrapv1beta1.RKE2ConfigStatus](src)
+	dst.Ready = ptr.Deref(src.Initialization.DataSecretCreated, false)
+	dst.Conditions = configConditions(src.Conditions)
 	if len(src.Conditions) > 0 {
 		dst.V1Beta2 = &bootstrapv1beta1.RKE2ConfigV1Beta2Status{Conditions: src.Conditions}
 	}

@@ -18,10 +18,7 @@ func controlPlaneToHub(_ context.Context, src *controlplanev1beta1.RKE2ControlPl
 	dst.Status = statusToHub(src.Status)
 	restoreHubStatus(&dst.Status, src.Status, kept.Status)
 
-	var lost controlplanev1beta1.RKE2ControlPlane
-	if fields := machineFields(src.Spec); !same(fields, machineFields(specFromHub(dst.Spec, src.Namespace))) {
-		lost.Spec = fields
-	}
+	lost := controlplanev1beta1.RKE2ControlPlane{Spec: lostSpec(src.Spec, dst.Spec, src.Namespace)}
 	if !same(src.Status, statusFromHub(dst.Status)) {
 		lost.Status = src.Status
 	}
@@ -56,12 +53,11 @@ func controlPlaneTemplateToHub(_ context.Context, src *controlplanev1beta1.RKE2C
 	takeKept[controlplanev1.RKE2ControlPlaneTemplate](dst)
 	hub := specToHub(src.Spec.Template.Spec)
 	dst.Spec.Template.ObjectMeta = metadataToHub(src.Spec.Template.ObjectMeta)
-	dst.Spec.Template.Spec = templateSpec(hub)
+	// Replicas and version are not part of it.
+	dst.Spec.Template.Spec = common[controlplanev1.RKE2ControlPlaneTemplateResourceSpec](hub)
 
 	lost := controlplanev1beta1.RKE2ControlPlaneTemplate{Status: src.Status}
-	if fields := machineFields(src.Spec.Template.Spec); !same(fields, machineFields(specFromHub(hub, src.Namespace))) {
-		lost.Spec.Template.Spec = fields
-	}
+	lost.Spec.Template.Spec = lostSpec(src.Spec.Template.Spec, hub, src.Namespace)
 	lost.Spec.Template.Spec.Replicas = src.Spec.Template.Spec.Replicas
 	lost.Spec.Template.Spec.Version = src.Spec.Template.Spec.Version
 	if same(lost, controlplanev1beta1.RKE2ControlPlaneTemplate{}) {
@@ -75,7 +71,7 @@ func controlPlaneTemplateFromHub(_ context.Context, src *controlplanev1.RKE2Cont
 	src = src.DeepCopy()
 	dst.ObjectMeta = src.ObjectMeta
 	kept := takeKept[controlplanev1beta1.RKE2ControlPlaneTemplate](dst)
-	spec := specFromHub(controlPlaneSpec(src.Spec.Template.Spec), src.Namespace)
+	spec := specFromHub(common[controlplanev1.RKE2ControlPlaneSpec](src.Spec.Template.Spec), src.Namespace)
 	restoreMachineFields(&spec, kept.Spec.Template.Spec)
 	spec.Replicas, spec.Version = kept.Spec.Template.Spec.Replicas, kept.Spec.Template.Spec.Version
 	dst.Spec.Template = controlplanev1beta1.RKE2ControlPlaneTemplateResource{

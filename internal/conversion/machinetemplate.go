@@ -18,30 +18,42 @@ import (
 // written with. It is the version most infrastructure providers serve, and the one that clients of v1beta1 know.
 const defaultInfrastructureVersion = "v1beta1"
 
+// timeout is how long something may take when a Machine is deleted, in both versions.
+type timeout struct {
+	old **metav1.Duration
+	hub **int32
+}
+
+// timeouts pairs these fields of a machine template.
+func timeouts(old *controlplanev1beta1.RKE2ControlPlaneMachineTemplate, hub *controlplanev1.RKE2ControlPlaneMachineTemplateDeletionSpec) []timeout {
+	return []timeout{
+		{&old.NodeDrainTimeout, &hub.NodeDrainTimeoutSeconds},
+		{&old.NodeVolumeDetachTimeout, &hub.NodeVolumeDetachTimeoutSeconds},
+		{&old.NodeDeletionTimeout, &hub.NodeDeletionTimeoutSeconds},
+	}
+}
+
 // machineSpecToHub takes what Machines are made from out of a v1beta1 spec, deprecated fields included.
 func machineSpecToHub(src controlplanev1beta1.RKE2ControlPlaneSpec) controlplanev1.RKE2ControlPlaneMachineTemplateSpec {
-	drain := src.MachineTemplate.NodeDrainTimeout
-	if drain == nil {
-		drain = src.NodeDrainTimeout
-	}
 	ref := effectiveRef(src)
-	return controlplanev1.RKE2ControlPlaneMachineTemplateSpec{
+	dst := controlplanev1.RKE2ControlPlaneMachineTemplateSpec{
 		InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: group(ref.APIVersion), Kind: ref.Kind, Name: ref.Name},
-		Deletion: controlplanev1.RKE2ControlPlaneMachineTemplateDeletionSpec{
-			NodeDrainTimeoutSeconds:        seconds(drain),
-			NodeVolumeDetachTimeoutSeconds: seconds(src.MachineTemplate.NodeVolumeDetachTimeout),
-			NodeDeletionTimeoutSeconds:     seconds(src.MachineTemplate.NodeDeletionTimeout),
-		},
 	}
+	template := src.MachineTemplate
+	if template.NodeDrainTimeout == nil {
+		template.NodeDrainTimeout = src.NodeDrainTimeout
+	}
+	for _, t := range timeouts(&template, &dst.Deletion) {
+		*t.hub = seconds(*t.old)
+	}
+	return dst
 }
 
 // machineTemplateFromHub is the inverse of machineSpecToHub, which leaves the deprecated fields alone.
 func machineTemplateFromHub(src controlplanev1.RKE2ControlPlaneMachineTemplate, namespace string) controlplanev1beta1.RKE2ControlPlaneMachineTemplate {
-	dst := controlplanev1beta1.RKE2ControlPlaneMachineTemplate{
-		ObjectMeta:              clusterv1beta1.ObjectMeta(src.ObjectMeta),
-		NodeDrainTimeout:        duration(src.Spec.Deletion.NodeDrainTimeoutSeconds),
-		NodeVolumeDetachTimeout: duration(src.Spec.Deletion.NodeVolumeDetachTimeoutSeconds),
-		NodeDeletionTimeout:     duration(src.Spec.Deletion.NodeDeletionTimeoutSeconds),
+	dst := controlplanev1beta1.RKE2ControlPlaneMachineTemplate{ObjectMeta: clusterv1beta1.ObjectMeta(src.ObjectMeta)}
+	for _, t := range timeouts(&dst, &src.Spec.Deletion) {
+		*t.old = duration(*t.hub)
 	}
 	if ref := src.Spec.InfrastructureRef; ref.IsDefined() {
 		dst.InfrastructureRef = corev1.ObjectReference{Kind: ref.Kind, Namespace: namespace, Name: ref.Name}
@@ -75,13 +87,12 @@ func restoreMachineFields(dst *controlplanev1beta1.RKE2ControlPlaneSpec, kept co
 	}
 	if same(now.Deletion.NodeDrainTimeoutSeconds, then.Deletion.NodeDrainTimeoutSeconds) {
 		dst.NodeDrainTimeout = kept.NodeDrainTimeout
-		dst.MachineTemplate.NodeDrainTimeout = kept.MachineTemplate.NodeDrainTimeout
 	}
-	if same(now.Deletion.NodeVolumeDetachTimeoutSeconds, then.Deletion.NodeVolumeDetachTimeoutSeconds) {
-		dst.MachineTemplate.NodeVolumeDetachTimeout = kept.MachineTemplate.NodeVolumeDetachTimeout
-	}
-	if same(now.Deletion.NodeDeletionTimeoutSeconds, then.Deletion.NodeDeletionTimeoutSeconds) {
-		dst.MachineTemplate.NodeDeletionTimeout = kept.MachineTemplate.NodeDeletionTimeout
+	before := timeouts(&kept.MachineTemplate, &then.Deletion)
+	for i, t := range timeouts(&dst.MachineTemplate, &now.Deletion) {
+		if same(*t.hub, *before[i].hub) {
+			*t.old = *before[i].old
+		}
 	}
 }
 

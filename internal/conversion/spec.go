@@ -7,64 +7,25 @@ import (
 
 // specToHub converts the spec of a control plane from v1beta1 to v1beta2.
 func specToHub(src controlplanev1beta1.RKE2ControlPlaneSpec) controlplanev1.RKE2ControlPlaneSpec {
-	return controlplanev1.RKE2ControlPlaneSpec{
-		RKE2ConfigSpec: src.RKE2ConfigSpec,
-		Replicas:       src.Replicas,
-		Version:        src.Version,
-		MachineTemplate: controlplanev1.RKE2ControlPlaneMachineTemplate{
-			ObjectMeta: metadataToHub(src.MachineTemplate.ObjectMeta),
-			Spec:       machineSpecToHub(src),
-		},
-		ServerConfig:                src.ServerConfig,
-		ManifestsConfigMapReference: src.ManifestsConfigMapReference,
-		RegistrationMethod:          src.RegistrationMethod,
-		RegistrationAddress:         src.RegistrationAddress,
-		RolloutStrategy:             src.RolloutStrategy,
-		RemediationStrategy:         src.RemediationStrategy,
-	}
+	dst := common[controlplanev1.RKE2ControlPlaneSpec](src)
+	dst.MachineTemplate.ObjectMeta = metadataToHub(src.MachineTemplate.ObjectMeta)
+	dst.MachineTemplate.Spec = machineSpecToHub(src)
+	return dst
 }
 
 // specFromHub is the inverse of specToHub, which leaves the deprecated fields alone. The namespace is that of the
 // object, for references.
 func specFromHub(src controlplanev1.RKE2ControlPlaneSpec, namespace string) controlplanev1beta1.RKE2ControlPlaneSpec {
-	return controlplanev1beta1.RKE2ControlPlaneSpec{
-		RKE2ConfigSpec:              src.RKE2ConfigSpec,
-		Replicas:                    src.Replicas,
-		Version:                     src.Version,
-		MachineTemplate:             machineTemplateFromHub(src.MachineTemplate, namespace),
-		ServerConfig:                src.ServerConfig,
-		ManifestsConfigMapReference: src.ManifestsConfigMapReference,
-		RegistrationMethod:          src.RegistrationMethod,
-		RegistrationAddress:         src.RegistrationAddress,
-		RolloutStrategy:             src.RolloutStrategy,
-		RemediationStrategy:         src.RemediationStrategy,
-	}
+	dst := common[controlplanev1beta1.RKE2ControlPlaneSpec](src)
+	dst.MachineTemplate = machineTemplateFromHub(src.MachineTemplate, namespace)
+	return dst
 }
 
-// templateSpec leaves out what a template of v1beta2 does not have.
-func templateSpec(src controlplanev1.RKE2ControlPlaneSpec) controlplanev1.RKE2ControlPlaneTemplateResourceSpec {
-	return controlplanev1.RKE2ControlPlaneTemplateResourceSpec{
-		RKE2ConfigSpec:              src.RKE2ConfigSpec,
-		MachineTemplate:             src.MachineTemplate,
-		ServerConfig:                src.ServerConfig,
-		ManifestsConfigMapReference: src.ManifestsConfigMapReference,
-		RegistrationMethod:          src.RegistrationMethod,
-		RegistrationAddress:         src.RegistrationAddress,
-		RolloutStrategy:             src.RolloutStrategy,
-		RemediationStrategy:         src.RemediationStrategy,
+// lostSpec returns what is lost of a v1beta1 spec when it is converted to v1beta2 and back.
+func lostSpec(src controlplanev1beta1.RKE2ControlPlaneSpec, hub controlplanev1.RKE2ControlPlaneSpec, namespace string) controlplanev1beta1.RKE2ControlPlaneSpec {
+	fields := machineFields(src)
+	if same(fields, machineFields(specFromHub(hub, namespace))) {
+		return controlplanev1beta1.RKE2ControlPlaneSpec{}
 	}
-}
-
-// controlPlaneSpec is the inverse of templateSpec, without replicas and version.
-func controlPlaneSpec(src controlplanev1.RKE2ControlPlaneTemplateResourceSpec) controlplanev1.RKE2ControlPlaneSpec {
-	return controlplanev1.RKE2ControlPlaneSpec{
-		RKE2ConfigSpec:              src.RKE2ConfigSpec,
-		MachineTemplate:             src.MachineTemplate,
-		ServerConfig:                src.ServerConfig,
-		ManifestsConfigMapReference: src.ManifestsConfigMapReference,
-		RegistrationMethod:          src.RegistrationMethod,
-		RegistrationAddress:         src.RegistrationAddress,
-		RolloutStrategy:             src.RolloutStrategy,
-		RemediationStrategy:         src.RemediationStrategy,
-	}
+	return fields
 }

@@ -10,15 +10,9 @@ import (
 // statusToHub converts the status of a control plane from v1beta1 to v1beta2. The block v1beta2 has the better values,
 // because its counters tell 0 from unknown; without it the older counters count.
 func statusToHub(src controlplanev1beta1.RKE2ControlPlaneStatus) controlplanev1.RKE2ControlPlaneStatus {
-	dst := controlplanev1.RKE2ControlPlaneStatus{
-		Replicas:           count(src.Replicas),
-		ReadyReplicas:      count(src.ReadyReplicas),
-		UpToDateReplicas:   count(src.UpdatedReplicas),
-		Version:            ptr.Deref(src.Version, ""),
-		AvailableServerIPs: src.AvailableServerIPs,
-		LastRemediation:    src.LastRemediation,
-		ObservedGeneration: src.ObservedGeneration,
-	}
+	dst := common[controlplanev1.RKE2ControlPlaneStatus](src)
+	dst.Replicas, dst.ReadyReplicas, dst.UpToDateReplicas = count(src.Replicas), count(src.ReadyReplicas), count(src.UpdatedReplicas)
+	dst.Version = ptr.Deref(src.Version, "")
 	if src.Initialized {
 		dst.Initialization.ControlPlaneInitialized = ptr.To(true)
 	}
@@ -38,25 +32,16 @@ func statusToHub(src controlplanev1beta1.RKE2ControlPlaneStatus) controlplanev1.
 // statusFromHub converts the status of a control plane from v1beta2 to v1beta1.
 func statusFromHub(src controlplanev1.RKE2ControlPlaneStatus) controlplanev1beta1.RKE2ControlPlaneStatus {
 	replicas, ready := ptr.Deref(src.Replicas, 0), ptr.Deref(src.ReadyReplicas, 0)
-	dst := controlplanev1beta1.RKE2ControlPlaneStatus{
-		Ready:               ready > 0,
-		Initialized:         ptr.Deref(src.Initialization.ControlPlaneInitialized, false),
-		ObservedGeneration:  src.ObservedGeneration,
-		Conditions:          controlPlaneConditions(src.Conditions),
-		Replicas:            replicas,
-		ReadyReplicas:       ready,
-		UpdatedReplicas:     ptr.Deref(src.UpToDateReplicas, 0),
-		UnavailableReplicas: max(replicas-ptr.Deref(src.AvailableReplicas, 0), 0),
-		AvailableServerIPs:  src.AvailableServerIPs,
-		LastRemediation:     src.LastRemediation,
-	}
+	dst := common[controlplanev1beta1.RKE2ControlPlaneStatus](src)
+	dst.Ready = ready > 0
+	dst.Initialized = ptr.Deref(src.Initialization.ControlPlaneInitialized, false)
+	dst.Conditions = controlPlaneConditions(src.Conditions)
+	dst.Replicas, dst.ReadyReplicas, dst.UpdatedReplicas = replicas, ready, ptr.Deref(src.UpToDateReplicas, 0)
+	dst.UnavailableReplicas = max(replicas-ptr.Deref(src.AvailableReplicas, 0), 0)
 	if src.Version != "" {
 		dst.Version = &src.Version
 	}
-	block := controlplanev1beta1.RKE2ControlPlaneV1Beta2Status{
-		Conditions: src.Conditions, ReadyReplicas: src.ReadyReplicas,
-		AvailableReplicas: src.AvailableReplicas, UpToDateReplicas: src.UpToDateReplicas,
-	}
+	block := common[controlplanev1beta1.RKE2ControlPlaneV1Beta2Status](src)
 	if !same(block, controlplanev1beta1.RKE2ControlPlaneV1Beta2Status{}) {
 		dst.V1Beta2 = &block
 	}
