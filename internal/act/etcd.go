@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/cluster-api/util/collections"
 
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/quorum"
 	"github.com/drover-project/drover/internal/world/connect"
@@ -81,6 +83,21 @@ func (l *liveEtcd) member(id uint64, machine string) (model.Member, error) {
 		return m, refuse("etcd member %s belongs to Machine %q, not %q", m.Label(), m.Machine, machine)
 	}
 	return m, nil
+}
+
+// onlyRemoval refuses while RKE2 has been asked to remove another member and
+// has not done so: that one may stop at any moment, and counts until it is off
+// the list.
+func (l *liveEtcd) onlyRemoval(id uint64) error {
+	for _, m := range l.members {
+		if m.ID == id || m.Machine == "" {
+			continue
+		}
+		if node := l.nodes[l.homes[m.ID]]; node != nil && strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true") {
+			return refuse("RKE2 is removing etcd member %s, and one member is removed at a time", m.Label())
+		}
+	}
+	return nil
 }
 
 // voterBeside returns the node of a healthy voter other than the victim, the

@@ -12,6 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/act"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/observe"
@@ -93,6 +94,10 @@ func (f *fixture) node(name string) *corev1.Node {
 func (f *fixture) leave(name string, phase model.Phase) {
 	f.t.Helper()
 	m := f.machine(name)
+	if phase != model.PhaseWaitingForPreDrain {
+		delete(m.Annotations, controlplanev1.PreDrainHookLoadBalancerExclusionAnnotation)
+		f.Expect(f.Management.Update(f.t.Context(), m)).To(Succeed())
+	}
 	m.Status.Conditions = []metav1.Condition{{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: string(phase), LastTransitionTime: metav1.Now()}}
 	f.Expect(f.Management.Status().Update(f.t.Context(), m)).To(Succeed())
 	f.Expect(f.Management.Delete(f.t.Context(), m)).To(Succeed())

@@ -85,12 +85,35 @@ func (a *Actor) drainedMachine(ctx context.Context, s *scope.Scope, snap model.S
 	if !has(m, controlplanev1.PreTerminateHookCleanupAnnotation) {
 		return nil, refuse("Machine %s does not carry our pre-terminate hook", name)
 	}
+	if err := a.pastPreDrainHook(ctx, s, m); err != nil {
+		return nil, err
+	}
 	for key := range m.Annotations {
 		if strings.HasPrefix(key, clusterv1.PreTerminateDeleteHookAnnotationPrefix) && key != controlplanev1.PreTerminateHookCleanupAnnotation {
 			return nil, refuse("Machine %s is held by another pre-terminate hook, %s", name, key)
 		}
 	}
 	return m, nil
+}
+
+// pastPreDrainHook refuses while our pre-drain hook is on a Machine with a
+// Node: core was at the pre-terminate hook before it knew of the Node, or while
+// no other server was to stay, and comes back to the pre-drain hook. Without a
+// server that stays it does not, and drains nothing.
+func (a *Actor) pastPreDrainHook(ctx context.Context, s *scope.Scope, m *clusterv1.Machine) error {
+	if !has(m, controlplanev1.PreDrainHookLoadBalancerExclusionAnnotation) || !m.Status.NodeRef.IsDefined() {
+		return nil
+	}
+	live, err := a.liveMachines(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, other := range live {
+		if other.DeletionTimestamp.IsZero() {
+			return refuse("Machine %s still carries our pre-drain hook, core has not drained its Node", m.Name)
+		}
+	}
+	return nil
 }
 
 func phaseOf(m *clusterv1.Machine) model.Phase {

@@ -71,6 +71,10 @@ func TestLeavingAfterDrain(t *testing.T) {
 	f.Expect(f.do(remove)).To(beRefused("held by another pre-terminate hook"))
 	f.unannotate(victim, foreign)
 
+	f.annotate(victim, controlplanev1.PreDrainHookLoadBalancerExclusionAnnotation)
+	f.Expect(f.do(remove)).To(beRefused("still carries our pre-drain hook"))
+	f.unannotate(victim, controlplanev1.PreDrainHookLoadBalancerExclusionAnnotation)
+
 	f.Expect(f.do(remove)).To(beRefused("has become the leader"))
 	f.Expect(f.do(model.AskForMemberRemoval{Machine: victim, Member: leader.ID})).To(beRefused("has become the leader"))
 	f.Expect(f.do(model.ReleasePreTerminateHook{Machine: victim})).To(beRefused("etcd still lists member"))
@@ -86,6 +90,11 @@ func TestLeavingAfterDrain(t *testing.T) {
 	asked := f.observe()
 	m, _ := asked.MachineByName(victim)
 	f.Expect(m.Node.Value.RemovalAskedAt).To(BeTemporally("~", time.Now(), 10*time.Second))
+
+	f.leave(other.Machine, model.PhaseWaitingForPreTerm)
+	second := model.RemoveMember{Member: other.ID, Name: other.Name, Machine: other.Machine, Ground: model.Drained}
+	f.Expect(f.do(second)).To(beRefused("one member is removed at a time"))
+	f.Expect(f.do(model.AskForMemberRemoval{Machine: other.Machine, Member: other.ID})).To(beRefused("one member is removed at a time"))
 
 	f.settled(remove)
 	f.Expect(f.ids()).NotTo(ContainElement(leader.ID))

@@ -57,6 +57,9 @@ func (a *Actor) askForMemberRemoval(ctx context.Context, s *scope.Scope, snap mo
 	if member.Leader {
 		return refuse("etcd member %s has become the leader", member.Label())
 	}
+	if err := live.onlyRemoval(act.Member); err != nil {
+		return err
+	}
 	if v := quorum.AfterRemoval(live.members, act.Member); !v.OK {
 		return refuse("etcd member %s can't go: %s", member.Label(), v.Why)
 	}

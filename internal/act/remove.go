@@ -36,6 +36,9 @@ func (a *Actor) removeMember(ctx context.Context, s *scope.Scope, snap model.Sna
 	if err := a.groundHolds(ctx, act, live, member); err != nil {
 		return err
 	}
+	if err := live.onlyRemoval(act.Member); err != nil {
+		return err
+	}
 	if v := quorum.AfterRemoval(live.members, act.Member); !v.OK {
 		return refuse("etcd member %s can't go: %s", member.Label(), v.Why)
 	}

@@ -134,8 +134,7 @@ func (m Member) Started() bool { return m.Name != "" }
 // Healthy tells whether the member is known to work: started, answering,
 // without alarm and not far behind. Unknown is not healthy.
 func (m Member) Healthy() bool {
-	trouble, _ := m.Trouble()
-	return trouble == ""
+	return m.Started() && m.Answers.Known && m.Answers.Value && len(m.Alarms) == 0 && m.Lag <= MaxLag
 }
 
 // Trouble says what keeps a member from being healthy, as a predicate whose

@@ -21,7 +21,7 @@ const (
 	later = 15 * time.Second
 )
 
-func machineBlocker(m model.Machine, unblock string) model.Blocker {
+func machineBlocker(m *model.Machine, unblock string) model.Blocker {
 	since := m.PhaseSince
 	if since.IsZero() {
 		since = m.DeletingSince
@@ -40,17 +40,17 @@ func memberBlockers(members []model.Member, unblock string) []model.Blocker {
 	return out
 }
 
-func (v view) controlPlaneBlocker(unblock string) model.Blocker {
+func (v *view) controlPlaneBlocker(unblock string) model.Blocker {
 	return model.Blocker{Kind: "RKE2ControlPlane", Name: v.ControlPlane.Name, Unblock: unblock}
 }
 
-func (v view) clusterBlocker(unblock string) model.Blocker {
+func (v *view) clusterBlocker(unblock string) model.Blocker {
 	return model.Blocker{Kind: "Cluster", Name: v.Cluster.Name, Unblock: unblock}
 }
 
 // unknownMembers is the wait of every rule that needs etcd's list and has not
 // got it.
-func (v view) unknownMembers(machine, what string) model.Wait {
+func (v *view) unknownMembers(machine, what string) model.Wait {
 	reason := v.Etcd.Members.Reason
 	if reason == "" {
 		reason = "it was not read yet"
@@ -67,7 +67,7 @@ func (v view) unknownMembers(machine, what string) model.Wait {
 }
 
 // quorumBlocked is the wait for a verdict that says no.
-func (v view) quorumBlocked(machine, what string, verdict quorum.Verdict) model.Wait {
+func (v *view) quorumBlocked(machine, what string, verdict quorum.Verdict) model.Wait {
 	blockers := memberBlockers(verdict.Members, "bring the member back, or delete the Machine it belongs to")
 	if len(blockers) == 0 {
 		blockers = []model.Blocker{v.controlPlaneBlocker("add a server")}
@@ -81,17 +81,17 @@ func (v view) quorumBlocked(machine, what string, verdict quorum.Verdict) model.
 }
 
 // joining gives the first staying Machine that is not yet a full server.
-func (v view) joining() (model.Machine, bool) {
+func (v *view) joining() (*model.Machine, bool) {
 	for _, m := range v.staying {
 		if !v.joined(m) {
 			return m, true
 		}
 	}
-	return model.Machine{}, false
+	return nil, false
 }
 
 // joiningWait tells where a joining Machine stands.
-func (v view) joiningWait(m model.Machine, held string) model.Wait {
+func (v *view) joiningWait(m *model.Machine, held string) model.Wait {
 	w := model.Wait{Machine: held, Recheck: 0}
 	member, listed := v.MemberOf(m.Name)
 	what := "its Node to register"

@@ -16,7 +16,7 @@ import (
 var specCanBeFollowed = Rule{
 	Name: "spec_can_be_followed",
 	Why:  "A version that can't be read or a surge that can't be kept would leave the control plane half changed.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if len(v.ControlPlane.Problems) == 0 {
 			return pass()
 		}
@@ -24,7 +24,7 @@ var specCanBeFollowed = Rule{
 	},
 }
 
-func (v view) specProblems() model.Wait {
+func (v *view) specProblems() model.Wait {
 	return model.Wait{
 		Message:  strings.Join(v.ControlPlane.Problems, "; "),
 		Blockers: []model.Blocker{v.controlPlaneBlocker("correct the spec")},
@@ -35,7 +35,7 @@ func (v view) specProblems() model.Wait {
 var firstServerStarts = Rule{
 	Name: "first_server_starts_alone",
 	Why:  "Two first servers would be two clusters with one name.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if v.ControlPlane.Initialized || len(v.deleting) > 0 {
 			return pass()
 		}
@@ -62,8 +62,8 @@ var firstServerStarts = Rule{
 var dataIsNotStartedOver = Rule{
 	Name: "data_is_not_started_over",
 	Why:  "A new first server would begin with an empty etcd under the old name.",
-	decide: func(v view) (model.Decision, bool) {
-		if !v.ControlPlane.Initialized || len(v.Machines) > 0 || v.ControlPlane.ExternalDatastore {
+	decide: func(v *view) (model.Decision, bool) {
+		if !v.ControlPlane.Initialized || len(v.machines) > 0 || v.ControlPlane.ExternalDatastore {
 			return pass()
 		}
 		return wait(model.Wait{
@@ -79,7 +79,7 @@ var dataIsNotStartedOver = Rule{
 var oneServerJoinsAtATime = Rule{
 	Name: "one_server_joins_at_a_time",
 	Why:  "etcd takes one learner at a time, and each join is proof that the next one can work.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if len(v.staying) == 0 {
 			return pass()
 		}
@@ -101,7 +101,7 @@ var oneServerJoinsAtATime = Rule{
 var missingServerIsCreated = Rule{
 	Name: "missing_server_is_created",
 	Why:  "Fewer servers than wished tolerate fewer failures.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if len(v.staying) >= v.ControlPlane.Replicas {
 			return pass()
 		}
@@ -110,7 +110,7 @@ var missingServerIsCreated = Rule{
 }
 
 // create makes a server, or says why it can't be made.
-func (v view) create(p model.Purpose) (model.Decision, bool) {
+func (v *view) create(p model.Purpose) (model.Decision, bool) {
 	if w, blocked := v.cannotCreate(); blocked {
 		return wait(w)
 	}
@@ -118,7 +118,7 @@ func (v view) create(p model.Purpose) (model.Decision, bool) {
 }
 
 // cannotCreate gives what keeps a joining server from being created.
-func (v view) cannotCreate() (model.Wait, bool) {
+func (v *view) cannotCreate() (model.Wait, bool) {
 	if len(v.ControlPlane.Problems) > 0 {
 		return v.specProblems(), true
 	}
@@ -137,7 +137,7 @@ func (v view) cannotCreate() (model.Wait, bool) {
 }
 
 // missingPrerequisite gives what any server needs and is not there.
-func (v view) missingPrerequisite() (model.Wait, bool) {
+func (v *view) missingPrerequisite() (model.Wait, bool) {
 	switch {
 	case len(v.ControlPlane.Problems) > 0:
 		return v.specProblems(), true
@@ -171,7 +171,7 @@ func (v view) missingPrerequisite() (model.Wait, bool) {
 	return model.Wait{}, false
 }
 
-func (v view) templateWait(message string) model.Wait {
+func (v *view) templateWait(message string) model.Wait {
 	return model.Wait{
 		Message: message,
 		Blockers: []model.Blocker{{
@@ -185,7 +185,7 @@ func (v view) templateWait(message string) model.Wait {
 // registrationRefused holds joining servers back when the address that they
 // would register at refuses connections. A time-out is no proof: the nodes may
 // reach what the management cluster does not.
-func (v view) registrationRefused() (model.Wait, bool) {
+func (v *view) registrationRefused() (model.Wait, bool) {
 	if !v.Cluster.Registration.Known || v.Cluster.Registration.Value {
 		return model.Wait{}, false
 	}
@@ -201,11 +201,11 @@ func (v view) registrationRefused() (model.Wait, bool) {
 
 // nextFailureDomain spreads servers: the domain with the fewest up-to-date
 // Machines, then the fewest at all, then the first by name.
-func (v view) nextFailureDomain() string {
+func (v *view) nextFailureDomain() string {
 	if len(v.Cluster.FailureDomains) == 0 {
 		return ""
 	}
-	count := func(domain string, only func(model.Machine) bool) int {
+	count := func(domain string, only func(*model.Machine) bool) int {
 		n := 0
 		for _, m := range v.staying {
 			if m.FailureDomain == domain && only(m) {
@@ -214,10 +214,10 @@ func (v view) nextFailureDomain() string {
 		}
 		return n
 	}
-	everyone := func(model.Machine) bool { return true }
+	everyone := func(*model.Machine) bool { return true }
 	return slices.MinFunc(v.Cluster.FailureDomains, func(a, b string) int {
 		return cmp.Or(
-			cmp.Compare(count(a, model.Machine.UpToDate), count(b, model.Machine.UpToDate)),
+			cmp.Compare(count(a, (*model.Machine).UpToDate), count(b, (*model.Machine).UpToDate)),
 			cmp.Compare(count(a, everyone), count(b, everyone)),
 			cmp.Compare(a, b),
 		)

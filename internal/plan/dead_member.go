@@ -12,10 +12,10 @@ import (
 var deadMemberGoesFirst = Rule{
 	Name: "dead_member_goes_first",
 	Why:  "etcd accepts no new member while a voter is down: a dead member left in the list blocks every rescue.",
-	decide: func(v view) (model.Decision, bool) {
-		for _, m := range v.Machines {
+	decide: func(v *view) (model.Decision, bool) {
+		for _, m := range v.machines {
 			member, listed := v.MemberOf(m.Name)
-			if !listed || !v.provenDead(m, member) {
+			if !listed || !v.provenDead(m, member) || v.someOtherRemoval(m.Name) {
 				continue
 			}
 			if quorum.AfterRemoval(v.Etcd.Members.Value, member.ID).OK {
@@ -31,7 +31,7 @@ var deadMemberGoesFirst = Rule{
 // and neither its member nor its Node gives a sign of life. A Machine that
 // nobody deleted keeps its member on mere silence, because it may be cut off
 // and alive.
-func (v view) provenDead(m model.Machine, member model.Member) bool {
+func (v *view) provenDead(m *model.Machine, member model.Member) bool {
 	if member.Answers.Known && member.Answers.Value {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 var brokenOutdatedServerGoesFirst = Rule{
 	Name: "broken_outdated_server_goes_first",
 	Why:  "A rollout is often the cure of a broken server; with its voter down no other server can join.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if v.ControlPlane.ExternalDatastore {
 			return pass()
 		}
@@ -39,7 +39,7 @@ var brokenOutdatedServerGoesFirst = Rule{
 var controlPlaneIsHealthy = Rule{
 	Name: "control_plane_is_healthy",
 	Why:  "Each change costs tolerance for a while; a cluster with a broken server has none to spare.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if v.nothingToChange() {
 			return pass()
 		}
@@ -52,13 +52,13 @@ var controlPlaneIsHealthy = Rule{
 	},
 }
 
-func (v view) nothingToChange() bool {
+func (v *view) nothingToChange() bool {
 	return len(v.staying) == v.ControlPlane.Replicas && len(v.outdated()) == 0
 }
 
 // broken tells what is wrong with a server. A Node need not be Ready for a
 // server to join: without a CNI it never is, and the CNI may come later.
-func (v view) broken(m model.Machine) (model.Wait, bool) {
+func (v *view) broken(m *model.Machine) (model.Wait, bool) {
 	w := model.Wait{Recheck: shortly, Blockers: []model.Blocker{machineBlocker(m, "bring the server back, or delete its Machine")}}
 	if member, ok := v.MemberOf(m.Name); ok && !member.Healthy() {
 		trouble, _ := member.Trouble()
@@ -83,7 +83,7 @@ func (v view) broken(m model.Machine) (model.Wait, bool) {
 var surplusServerIsDeleted = Rule{
 	Name: "surplus_server_is_deleted",
 	Why:  "One server more than wished is either the old half of a replacement or what a scale down asks to go.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if len(v.staying) <= v.ControlPlane.Replicas {
 			return pass()
 		}
@@ -101,7 +101,7 @@ var surplusServerIsDeleted = Rule{
 var outdatedServerIsReplaced = Rule{
 	Name: "outdated_server_is_replaced",
 	Why:  "A change of version or configuration reaches a server only by replacing it.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		outdated := v.outdated()
 		if len(outdated) == 0 {
 			return pass()
@@ -117,8 +117,8 @@ var outdatedServerIsReplaced = Rule{
 // victim picks the server that goes: outdated ones that the user would like to
 // see go, any that the user would like to see go, outdated ones, all; among
 // them the one in the most crowded failure domain, then the oldest.
-func (v view) victim() model.Machine {
-	return slices.MinFunc(v.staying, func(a, b model.Machine) int {
+func (v *view) victim() *model.Machine {
+	return slices.MinFunc(v.staying, func(a, b *model.Machine) int {
 		return cmp.Or(
 			cmp.Compare(victimRank(a), victimRank(b)),
 			cmp.Compare(v.crowd(b), v.crowd(a)),
@@ -128,7 +128,7 @@ func (v view) victim() model.Machine {
 	})
 }
 
-func victimRank(m model.Machine) int {
+func victimRank(m *model.Machine) int {
 	switch {
 	case m.DeletionWished && !m.UpToDate():
 		return 0
@@ -143,9 +143,9 @@ func victimRank(m model.Machine) int {
 
 // crowd counts the servers in the Machine's failure domain. A domain that the
 // cluster no longer has counts as the most crowded.
-func (v view) crowd(m model.Machine) int {
+func (v *view) crowd(m *model.Machine) int {
 	if len(v.Cluster.FailureDomains) > 0 && !slices.Contains(v.Cluster.FailureDomains, m.FailureDomain) {
-		return len(v.Machines) + 1
+		return len(v.machines) + 1
 	}
 	n := 0
 	for _, other := range v.staying {

@@ -7,7 +7,7 @@ import "github.com/drover-project/drover/internal/model"
 var hooksAreKept = Rule{
 	Name: "hooks_are_kept",
 	Why:  "A Machine without our hooks can be destroyed with its etcd member still listed, which costs a vote for ever.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		for _, m := range v.staying {
 			if !m.PreDrainHook || !m.PreTerminateHook {
 				return do(model.RestoreHooks{Machine: m.Name})
@@ -25,7 +25,7 @@ var hooksAreKept = Rule{
 // lostItsHook tells a hook that was lost from one that we released: we release
 // it only after the member has left the list. Once core destroys the host, a
 // hook would hold nothing.
-func (v view) lostItsHook(m model.Machine) bool {
+func (v *view) lostItsHook(m *model.Machine) bool {
 	if m.PreTerminateHook || m.Phase.PastHooks() {
 		return false
 	}

@@ -22,9 +22,9 @@ const (
 
 // afterDrain gives the Machine that core holds for us with drain and volumes
 // done. Only the exact reason counts (Phase is core's own).
-func (v view) afterDrain() (model.Machine, bool) {
+func (v *view) afterDrain() (*model.Machine, bool) {
 	m, ok := v.leaver()
-	return m, ok && m.Phase == model.PhaseWaitingForPreTerm && m.PreTerminateHook
+	return m, ok && m.Phase == model.PhaseWaitingForPreTerm && m.PreTerminateHook && !v.drainIsToCome(m)
 }
 
 // foreignHooksComeFirst lets everybody else finish before the kubelet goes
@@ -32,7 +32,7 @@ func (v view) afterDrain() (model.Machine, bool) {
 var foreignHooksComeFirst = Rule{
 	Name: "foreign_hooks_come_first",
 	Why:  "Whoever else holds the Machine still needs its node; without its etcd member the node is blind.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.afterDrain()
 		if !ok || len(m.ForeignPreTerminate) == 0 {
 			return pass()
@@ -47,7 +47,7 @@ var foreignHooksComeFirst = Rule{
 
 // leavingMember gives the member of the Machine held after its drain. The last
 // result is a decision for the cases in which there is none to care for.
-func (v view) leavingMember() (model.Machine, model.Member, bool) {
+func (v *view) leavingMember() (*model.Machine, model.Member, bool) {
 	m, ok := v.afterDrain()
 	if !ok || v.ControlPlane.ExternalDatastore || !v.Etcd.Members.Known {
 		return m, model.Member{}, false
@@ -61,7 +61,7 @@ func (v view) leavingMember() (model.Machine, model.Member, bool) {
 var lastVoterStays = Rule{
 	Name: "last_voter_stays",
 	Why:  "With the last voter all data of the cluster is gone.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, member, ok := v.leavingMember()
 		if !ok || !member.Voter() || len(quorum.Voters(v.Etcd.Members.Value)) > 1 {
 			return pass()
@@ -75,7 +75,7 @@ var lastVoterStays = Rule{
 var quorumSurvivesRemoval = Rule{
 	Name: "quorum_survives_removal",
 	Why:  "A member may only go if the others keep quorum without it; what held before the drain may not hold after it.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, member, ok := v.leavingMember()
 		if !ok || member.Learner && quorum.Has(v.Etcd.Members.Value).OK {
 			return pass()
@@ -89,7 +89,7 @@ var quorumSurvivesRemoval = Rule{
 var leaderMovesFirst = Rule{
 	Name: "leader_moves_first",
 	Why:  "Removing the leader stops every write for about five seconds; a transfer takes a fraction of one.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, member, ok := v.leavingMember()
 		if !ok || !member.Voter() {
 			return pass()
@@ -115,14 +115,14 @@ var leaderMovesFirst = Rule{
 	},
 }
 
-func (v view) leaderKnown() bool {
+func (v *view) leaderKnown() bool {
 	return slices.ContainsFunc(v.Etcd.Members.Value, func(m model.Member) bool { return m.Leader })
 }
 
 // nextLeader picks the voter that leads next: healthy, its Machine not being
 // deleted, up to date before outdated so that leadership moves once, then the
 // least behind. The ID breaks ties.
-func (v view) nextLeader(from model.Member) (model.Member, bool) {
+func (v *view) nextLeader(from model.Member) (model.Member, bool) {
 	candidates := slices.DeleteFunc(slices.Clone(v.Etcd.Members.Value), func(m model.Member) bool {
 		return m.ID == from.ID || !m.HealthyVoter()
 	})
@@ -138,7 +138,7 @@ func (v view) nextLeader(from model.Member) (model.Member, bool) {
 	}), true
 }
 
-func (v view) leaderRank(m model.Member) int {
+func (v *view) leaderRank(m model.Member) int {
 	machine, ok := v.MachineByName(m.Machine)
 	switch {
 	case !ok:
@@ -159,7 +159,7 @@ func (v view) leaderRank(m model.Member) int {
 var memberIsRemoved = Rule{
 	Name: "member_is_removed_by_the_safe_path",
 	Why:  "RKE2's removal annotation races with the stop of the static pod. If that stop alone would cost quorum, the member must be out of the list first.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, member, ok := v.leavingMember()
 		if !ok {
 			return pass()
@@ -190,7 +190,7 @@ var memberIsRemoved = Rule{
 // rke2CanRemove tells whether RKE2 may be asked, and is able, to remove the
 // member: losing it abruptly costs nothing, the node is alive and knows its
 // member, and it is another server that does the removing.
-func (v view) rke2CanRemove(m model.Machine, member model.Member) bool {
+func (v *view) rke2CanRemove(m *model.Machine, member model.Member) bool {
 	return member.Voter() && m.Alive() && m.Node.Value.MemberAnnotated && !m.Node.Value.RemovesMembers &&
 		quorum.AfterLoss(v.Etcd.Members.Value, member.ID).OK
 }
@@ -200,7 +200,7 @@ func (v view) rke2CanRemove(m model.Machine, member model.Member) bool {
 var etcdConfirmsRemoval = Rule{
 	Name: "etcd_confirms_removal",
 	Why:  "A host destroyed with its member still listed leaves a dead voter behind.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.afterDrain()
 		if !ok {
 			return pass()

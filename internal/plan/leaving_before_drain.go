@@ -12,7 +12,7 @@ import (
 var releasedServerDisappears = Rule{
 	Name: "released_server_disappears",
 	Why:  "Until the host is destroyed it may still serve clients or rejoin; two servers must never be on their way out together.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.leaver()
 		if !ok || m.PreTerminateHook && !m.Phase.PastHooks() {
 			return pass()
@@ -31,9 +31,9 @@ var releasedServerDisappears = Rule{
 var replacementBeforeDrain = Rule{
 	Name: "replacement_before_drain",
 	Why:  "A server that is drained before its replacement votes leaves a cluster that the next failure stops.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.leaver()
-		if !ok || !m.PreDrainHook || m.Phase == model.PhaseWaitingForPreTerm || v.ControlPlane.ExternalDatastore {
+		if !ok || !m.PreDrainHook || m.Phase == model.PhaseWaitingForPreTerm && !v.drainIsToCome(m) || v.ControlPlane.ExternalDatastore {
 			return pass()
 		}
 		if v.neverBecameAServer(m) {
@@ -58,12 +58,12 @@ var replacementBeforeDrain = Rule{
 var loadBalancersLetGoFirst = Rule{
 	Name: "load_balancers_let_go_first",
 	Why:  "An API server that is about to lose its etcd must not be the one clients are sent to.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.leaver()
 		if !ok || !m.PreDrainHook || m.Phase != model.PhaseWaitingForPreDrain {
 			return pass()
 		}
-		if !v.ControlPlane.ExcludeFromLoadBalancers || m.NodeName == "" || len(v.Machines) == 1 {
+		if !v.ControlPlane.ExcludeFromLoadBalancers || m.NodeName == "" || len(v.machines) == 1 {
 			return pass()
 		}
 		if !m.Node.Known {
@@ -100,9 +100,9 @@ var loadBalancersLetGoFirst = Rule{
 var drainComesBeforeMember = Rule{
 	Name: "drain_comes_before_member",
 	Why:  "A server's kubelet reaches the API only through its own etcd member. Removed before the drain, pods stay Terminating for ever.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.leaver()
-		if !ok || m.Phase == model.PhaseWaitingForPreTerm {
+		if !ok || m.Phase == model.PhaseWaitingForPreTerm && !v.drainIsToCome(m) {
 			return pass()
 		}
 		if m.PreDrainHook && m.Phase == model.PhaseWaitingForPreDrain {
@@ -115,6 +115,9 @@ var drainComesBeforeMember = Rule{
 			Recheck:  later, // a Node that dies meanwhile counts as dead only after a while, which no watch reports
 		}
 		switch {
+		case v.drainIsToCome(m):
+			w.Message = fmt.Sprintf("Machine %s was deleted before core knew of its Node or of a server that stays; core comes back to its pre-drain hook", m.Name)
+			w.Blockers[0].Unblock = "it ends when core looks at the Machine again"
 		case m.Phase == model.PhaseWaitingForPreDrain && len(m.ForeignPreDrain) > 0:
 			w.Message = fmt.Sprintf("Machine %s is not drained yet: it waits for the pre-drain hooks of others (%s)", m.Name, hookNames(m.ForeignPreDrain))
 			w.Blockers[0].Unblock = "it ends when their owners remove those annotations"
@@ -132,11 +135,11 @@ var drainComesBeforeMember = Rule{
 // neverBecameAServer tells whether the cluster has never answered and the
 // Machine has no Node: then there is no member list to ask for and nothing to
 // lose.
-func (v view) neverBecameAServer(m model.Machine) bool {
+func (v *view) neverBecameAServer(m *model.Machine) bool {
 	return !v.ControlPlane.Initialized && m.NodeName == ""
 }
 
-func detail(m model.Machine) string {
+func detail(m *model.Machine) string {
 	if m.Detail == "" {
 		return ""
 	}
@@ -145,7 +148,7 @@ func detail(m model.Machine) string {
 
 // makeSafe brings about that the leaver can go: the others are enough and keep
 // quorum without it. The second result is false when that is so already.
-func (v view) makeSafe(m model.Machine, member model.Member) (model.Decision, bool) {
+func (v *view) makeSafe(m *model.Machine, member model.Member) (model.Decision, bool) {
 	verdict := quorum.AfterRemoval(v.Etcd.Members.Value, member.ID)
 	if !verdict.OK {
 		return v.replace(m, verdict)
@@ -161,19 +164,19 @@ func (v view) makeSafe(m model.Machine, member model.Member) (model.Decision, bo
 // isFull tells whether no further replacement may be made while Machines are
 // being deleted, and none is on its way. Then a removal that keeps quorum is
 // what makes room for the next replacement.
-func (v view) isFull() bool {
+func (v *view) isFull() bool {
 	_, someoneJoins := v.joining()
-	return !someoneJoins && len(v.Machines) >= v.mostMachines()
+	return !someoneJoins && len(v.machines) >= v.mostMachines()
 }
 
 // mostMachines is how many Machines may exist at once: the wished number, the
 // surge, and one more for a rescue.
-func (v view) mostMachines() int {
+func (v *view) mostMachines() int {
 	return v.ControlPlane.Replicas + v.ControlPlane.MaxSurge + 1
 }
 
 // votersToKeep is how many healthy voters must stay when a server leaves.
-func (v view) votersToKeep() int {
+func (v *view) votersToKeep() int {
 	if v.ControlPlane.MaxSurge == 0 {
 		return v.ControlPlane.Replicas - 1
 	}
@@ -182,7 +185,7 @@ func (v view) votersToKeep() int {
 
 // replace creates the server that is missing for m to leave, although m is
 // being deleted, or says what hinders it.
-func (v view) replace(m model.Machine, why quorum.Verdict) (model.Decision, bool) {
+func (v *view) replace(m *model.Machine, why quorum.Verdict) (model.Decision, bool) {
 	held := fmt.Sprintf("Machine %s can't leave (%s)", m.Name, why.Why)
 	if joiner, ok := v.joining(); ok {
 		w := v.joiningWait(joiner, m.Name)
@@ -197,10 +200,10 @@ func (v view) replace(m model.Machine, why quorum.Verdict) (model.Decision, bool
 		w.Message = held + ", and no replacement can be made: " + w.Message
 		return wait(w)
 	}
-	if len(v.Machines) >= v.mostMachines() {
+	if len(v.machines) >= v.mostMachines() {
 		return wait(model.Wait{
 			Machine:  m.Name,
-			Message:  fmt.Sprintf("%s, and there are already %d Machines", held, len(v.Machines)),
+			Message:  fmt.Sprintf("%s, and there are already %d Machines", held, len(v.machines)),
 			Blockers: []model.Blocker{machineBlocker(v.deleting[len(v.deleting)-1], "it ends when a deleted Machine is gone")},
 			Recheck:  later,
 		})
@@ -210,7 +213,7 @@ func (v view) replace(m model.Machine, why quorum.Verdict) (model.Decision, bool
 
 // unhealthyStaying names the staying members that are not healthy, if the
 // verdict names none itself.
-func (v view) unhealthyStaying(why quorum.Verdict) quorum.Verdict {
+func (v *view) unhealthyStaying(why quorum.Verdict) quorum.Verdict {
 	if len(why.Members) > 0 {
 		return why
 	}

@@ -298,3 +298,60 @@ func TestSecondFailureWhileLeaving(t *testing.T) {
 		},
 	})
 }
+
+// What core says of a Machine that it has not come past our pre-drain hook
+// with: the Machine had no Node when it was deleted, or none was to stay.
+func TestPreTerminateBeforeTheDrain(t *testing.T) {
+	undrained := machine(1, func(m *model.Machine) { m.PreDrainHook = true })
+	run(t, []tcase{
+		{
+			name:  "its Node has come since: core comes back, nothing is removed",
+			given: healthy(4, replicas(3), deleting(1, model.PhaseWaitingForPreTerm), undrained),
+			rule:  "drain_comes_before_member", blames: "cp-1",
+		},
+		{
+			name:   "another one that is drained goes first",
+			given:  healthy(5, replicas(3), deleting(1, model.PhaseWaitingForPreTerm), undrained, deleting(2, model.PhaseWaitingForPreTerm)),
+			action: model.AskForMemberRemoval{Machine: "cp-2", Member: 2},
+		},
+		{
+			name:   "all servers were deleted at once: the first replacement comes before anything",
+			given:  healthy(3, deleting(1, model.PhaseWaitingForPreTerm), deleting(2, model.PhaseWaitingForPreTerm), deleting(3, model.PhaseWaitingForPreTerm), undrained),
+			action: model.CreateMachine{Purpose: model.Rescue},
+		},
+		{
+			name: "without a Node nothing is to be drained",
+			given: healthy(4, replicas(3), deleting(4, model.PhaseWaitingForPreTerm), removed(4), machine(4, func(m *model.Machine) {
+				m.PreDrainHook, m.NodeName, m.NodeAbsent = true, "", true
+			})),
+			action: model.ReleasePreTerminateHook{Machine: "cp-4"},
+		},
+	})
+}
+
+// RKE2 was asked to remove a member and may stop it at any moment: until it is
+// off the list no other one is removed.
+func TestOneRemovalAtATime(t *testing.T) {
+	asked := machine(2, func(m *model.Machine) {
+		m.Node.Value.RemovalAsked, m.Node.Value.RemovalAskedAt = true, ago(time.Second)
+	})
+	run(t, []tcase{
+		{
+			name:  "not that of another server that is drained",
+			given: healthy(5, replicas(3), deleting(1, model.PhaseWaitingForPreTerm), deleting(2, model.PhaseWaitingForPreTerm), asked),
+			rule:  "member_is_removed_by_the_safe_path", blames: "node-cp-2",
+		},
+		{
+			name:  "not that of a dead host",
+			given: healthy(5, replicas(3), dead(1), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreTerm), asked),
+			rule:  "member_is_removed_by_the_safe_path", blames: "node-cp-2",
+		},
+		{
+			name: "not an orphan",
+			given: healthy(5, replicas(3), dead(5), deleting(2, model.PhaseWaitingForPreTerm), asked, member(5, func(m *model.Member) {
+				m.Machine, m.UnmatchedSince = "", ago(time.Hour)
+			})),
+			rule: "member_is_removed_by_the_safe_path", blames: "node-cp-2",
+		},
+	})
+}

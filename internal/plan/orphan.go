@@ -23,9 +23,9 @@ const orphanGrace = time.Minute
 var orphanMemberIsRemoved = Rule{
 	Name: "orphan_member_is_removed",
 	Why:  "A leaked voter counts against the quorum for ever and blocks every later join.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		for _, member := range v.Etcd.Members.Value {
-			if !v.abandoned(member) {
+			if !v.abandoned(member) || v.someOtherRemoval("") {
 				continue
 			}
 			if quorum.AfterRemoval(v.Etcd.Members.Value, member.ID).OK {
@@ -36,7 +36,7 @@ var orphanMemberIsRemoved = Rule{
 	},
 }
 
-func (v view) abandoned(member model.Member) bool {
+func (v *view) abandoned(member model.Member) bool {
 	if member.Machine != "" || member.UnmatchedSince.IsZero() {
 		return false
 	}
@@ -52,8 +52,8 @@ func (v view) abandoned(member model.Member) bool {
 
 // someMachineMayOwnIt tells whether a Machine without a member exists whose
 // addresses are not known yet: any unmatched member could be its own.
-func (v view) someMachineMayOwnIt() bool {
-	for _, m := range v.Machines {
+func (v *view) someMachineMayOwnIt() bool {
+	for _, m := range v.machines {
 		if _, listed := v.MemberOf(m.Name); !listed && len(m.Addresses) == 0 {
 			return true
 		}

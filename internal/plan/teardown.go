@@ -12,14 +12,14 @@ import (
 var deletionOfTheWhole = Rule{
 	Name: "whole_control_plane_is_deleted",
 	Why:  "When everything goes, hooks that wait for members, nodes or leaders would wait for ever for hosts that are gone.",
-	decide: func(v view) (model.Decision, bool) {
+	decide: func(v *view) (model.Decision, bool) {
 		if !v.wholeIsDeleted() {
 			return pass()
 		}
 		if v.Cluster.Workers > 0 {
 			return wait(v.workersLeft())
 		}
-		for _, m := range v.Machines {
+		for _, m := range v.machines {
 			if m.PreDrainHook || m.PreTerminateHook {
 				return do(model.DropHooks{Machine: m.Name})
 			}
@@ -37,7 +37,7 @@ var deletionOfTheWhole = Rule{
 	},
 }
 
-func (v view) workersLeft() model.Wait {
+func (v *view) workersLeft() model.Wait {
 	return model.Wait{
 		Message:  fmt.Sprintf("%d worker Machines or MachinePools are still there: workers go first, so that their Nodes can be drained", v.Cluster.Workers),
 		Blockers: []model.Blocker{v.clusterBlocker("delete the MachineDeployments, MachinePools and Machines of the cluster, or the Cluster itself")},
@@ -45,7 +45,7 @@ func (v view) workersLeft() model.Wait {
 	}
 }
 
-func (v view) lastMachines() model.Wait {
+func (v *view) lastMachines() model.Wait {
 	w := model.Wait{Message: fmt.Sprintf("%d control-plane Machines are being deleted", len(v.deleting))}
 	for _, m := range v.deleting {
 		w.Blockers = append(w.Blockers, machineBlocker(m, "it ends when the infrastructure provider has deleted the host and the hooks of others are gone"))

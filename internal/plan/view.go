@@ -11,30 +11,44 @@ import (
 // nothing that is not computed from the Snapshot.
 type view struct {
 	model.Snapshot
+	// machines are all Machines of the Snapshot.
+	machines []*model.Machine
 	// staying are the Machines that nobody asked to delete.
-	staying []model.Machine
+	staying []*model.Machine
 	// deleting are the Machines with a deletion timestamp, the one that may
 	// leave first.
-	deleting []model.Machine
+	deleting []*model.Machine
 }
 
-func newView(s model.Snapshot) view {
-	v := view{Snapshot: s}
-	for _, m := range s.Machines {
-		if m.Deleting {
-			v.deleting = append(v.deleting, m)
-		} else {
-			v.staying = append(v.staying, m)
+// newView holds the Machines by pointer: there are millions of decisions in an
+// exploration, and every rule goes through them.
+func newView(s *model.Snapshot) *view {
+	v := &view{Snapshot: *s}
+	n := len(v.Snapshot.Machines)
+	all := make([]*model.Machine, 0, 2*n)
+	for i := range v.Snapshot.Machines {
+		all = append(all, &v.Snapshot.Machines[i])
+	}
+	v.machines = all[:n:n]
+	for _, deleting := range []bool{false, true} {
+		for _, m := range v.machines {
+			if m.Deleting == deleting {
+				all = append(all, m)
+			}
+		}
+		if !deleting {
+			v.staying = all[n:len(all):len(all)]
 		}
 	}
+	v.deleting = all[n+len(v.staying):]
 	slices.SortStableFunc(v.deleting, v.compareLeaving)
 	return v
 }
 
 // leaver is the one Machine that may leave now.
-func (v view) leaver() (model.Machine, bool) {
+func (v *view) leaver() (*model.Machine, bool) {
 	if len(v.deleting) == 0 {
-		return model.Machine{}, false
+		return nil, false
 	}
 	return v.deleting[0], true
 }
@@ -42,9 +56,9 @@ func (v view) leaver() (model.Machine, bool) {
 // compareLeaving orders deleting Machines: the one furthest on its way first,
 // because what has begun must end before the next begins. Among those still
 // held before the drain, a Machine without a working member costs least.
-func (v view) compareLeaving(a, b model.Machine) int {
+func (v *view) compareLeaving(a, b *model.Machine) int {
 	return cmp.Or(
-		cmp.Compare(progress(b), progress(a)),
+		cmp.Compare(v.progress(b), v.progress(a)),
 		cmp.Compare(v.weight(a), v.weight(b)),
 		a.DeletingSince.Compare(b.DeletingSince),
 		cmp.Compare(a.Name, b.Name),
@@ -52,11 +66,13 @@ func (v view) compareLeaving(a, b model.Machine) int {
 }
 
 // progress is how far core is with a deletion, larger is further.
-func progress(m model.Machine) int {
+func (v *view) progress(m *model.Machine) int {
 	switch {
 	case m.Phase.PastHooks(), !m.PreTerminateHook:
+		return 5
+	case v.removalIsUnderWay(m):
 		return 4
-	case m.Phase == model.PhaseWaitingForPreTerm:
+	case m.Phase == model.PhaseWaitingForPreTerm && !v.drainIsToCome(m):
 		return 3
 	case m.Phase == model.PhaseDraining, m.Phase == model.PhaseWaitingForVolumes:
 		return 2
@@ -67,9 +83,34 @@ func progress(m model.Machine) int {
 	}
 }
 
+// drainIsToCome tells whether core, although it waits for the pre-terminate
+// hook, has not come past our pre-drain hook: the Machine had no Node when it
+// was deleted, or no other control-plane Machine was to stay. Core goes through
+// its hooks from the first one again whenever it looks, and will stop at the
+// pre-drain hook as soon as that has changed (isDeleteNodeAllowed in
+// core/reconcilers/machine of Cluster API 1.14).
+func (v *view) drainIsToCome(m *model.Machine) bool {
+	return m.Phase == model.PhaseWaitingForPreTerm && m.PreDrainHook && m.NodeName != "" && len(v.staying) > 0
+}
+
+// removalIsUnderWay tells whether RKE2 was asked to remove the Machine's member
+// and has not done so. The member may stop at any moment, and until it is off
+// the list it counts against the quorum.
+func (v *view) removalIsUnderWay(m *model.Machine) bool {
+	_, listed := v.MemberOf(m.Name)
+	return listed && m.Node.Known && m.Node.Value.RemovalAsked
+}
+
+// someOtherRemoval tells whether RKE2 is removing the member of another Machine.
+// Two removals at once are counted as if each were the only one, and together
+// can cost the quorum.
+func (v *view) someOtherRemoval(than string) bool {
+	return slices.ContainsFunc(v.machines, func(m *model.Machine) bool { return m.Name != than && v.removalIsUnderWay(m) })
+}
+
 // weight is what the loss of the Machine's member costs: nothing, a broken
 // member, a working one.
-func (v view) weight(m model.Machine) int {
+func (v *view) weight(m *model.Machine) int {
 	if !v.Etcd.Members.Known {
 		return 0
 	}
@@ -85,7 +126,7 @@ func (v view) weight(m model.Machine) int {
 
 // heldBack gives a wait for each deleting Machine that is not the one leaving,
 // so that every one of them can say why it stands still.
-func (v view) heldBack() []model.Wait {
+func (v *view) heldBack() []model.Wait {
 	leaver, ok := v.leaver()
 	if !ok || v.wholeIsDeleted() {
 		return nil
@@ -108,12 +149,12 @@ func (v view) heldBack() []model.Wait {
 // rule.
 const OneServerLeavesAtATime = "one_server_leaves_at_a_time"
 
-func (v view) wholeIsDeleted() bool { return v.ControlPlane.Deleting || v.Cluster.Deleting }
+func (v *view) wholeIsDeleted() bool { return v.ControlPlane.Deleting || v.Cluster.Deleting }
 
 // joined tells whether the Machine is a full server: its Node is registered
 // and its member is a started voter. With an external datastore there is only
 // the Node.
-func (v view) joined(m model.Machine) bool {
+func (v *view) joined(m *model.Machine) bool {
 	if m.NodeName == "" || v.ControlPlane.ExternalDatastore {
 		return m.NodeName != ""
 	}
@@ -122,7 +163,7 @@ func (v view) joined(m model.Machine) bool {
 }
 
 // healthyVotersStaying counts the Machines that stay and have a working voter.
-func (v view) healthyVotersStaying() int {
+func (v *view) healthyVotersStaying() int {
 	n := 0
 	for _, m := range v.staying {
 		if member, ok := v.MemberOf(m.Name); ok && member.HealthyVoter() {
@@ -133,14 +174,14 @@ func (v view) healthyVotersStaying() int {
 }
 
 // outdated are the staying Machines that differ from the spec.
-func (v view) outdated() []model.Machine {
-	return slices.DeleteFunc(slices.Clone(v.staying), model.Machine.UpToDate)
+func (v *view) outdated() []*model.Machine {
+	return slices.DeleteFunc(slices.Clone(v.staying), (*model.Machine).UpToDate)
 }
 
 // hostIsDead tells whether it is proven that the Machine's host no longer
 // runs: its infrastructure is gone, or the API server knows of no Node, or
 // has not heard of it for long. Unknown is not dead.
-func (v view) hostIsDead(m model.Machine) bool {
+func (v *view) hostIsDead(m *model.Machine) bool {
 	if m.InfrastructureGone.Known && m.InfrastructureGone.Value {
 		return true
 	}

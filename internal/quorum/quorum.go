@@ -17,7 +17,8 @@ import (
 // Verdict is the answer to a question about the membership.
 type Verdict struct {
 	OK bool
-	// Why is a sentence that holds the numbers, for people.
+	// Why is a sentence that holds the numbers, for people. It may be empty
+	// when OK is true.
 	Why string
 	// Members are the members that stand in the way, if any.
 	Members []model.Member
@@ -38,10 +39,10 @@ func HealthyVoters(members []model.Member) []model.Member {
 
 // Has tells whether the members can agree on a write now.
 func Has(members []model.Member) Verdict {
-	voters, healthy := len(Voters(members)), len(HealthyVoters(members))
+	voters, healthy := count(members, nobody)
 	v := Verdict{OK: voters > 0 && healthy >= Size(voters)}
-	v.Why = fmt.Sprintf("%d of %d voters are healthy, %d are needed", healthy, voters, Size(voters))
 	if !v.OK {
+		v.Why = fmt.Sprintf("%d of %d voters are healthy, %d are needed", healthy, voters, Size(voters))
 		v.Members = unhealthyVoters(members)
 	}
 	return v
@@ -55,15 +56,14 @@ func AfterRemoval(members []model.Member, id uint64) Verdict {
 		now.Why = "no quorum to decide on a removal: " + now.Why
 		return now
 	}
-	rest := without(members, id)
-	voters, healthy := len(Voters(rest)), len(HealthyVoters(rest))
+	voters, healthy := count(members, id)
 	if voters == 0 {
 		return Verdict{Why: "it is the last voter, and with it all data would go"}
 	}
 	v := Verdict{OK: healthy >= Size(voters)}
-	v.Why = fmt.Sprintf("after the removal %d of %d voters would be healthy, %d are needed", healthy, voters, Size(voters))
 	if !v.OK {
-		v.Members = unhealthyVoters(rest)
+		v.Why = fmt.Sprintf("after the removal %d of %d voters would be healthy, %d are needed", healthy, voters, Size(voters))
+		v.Members = unhealthyVoters(without(members, id))
 	}
 	return v
 }
@@ -72,12 +72,13 @@ func AfterRemoval(members []model.Member, id uint64) Verdict {
 // without having been removed. It decides whether RKE2 may be asked to do the
 // removal: RKE2 stops the member and removes it at the same time, unordered.
 func AfterLoss(members []model.Member, id uint64) Verdict {
-	voters := len(Voters(members))
-	healthy := len(HealthyVoters(without(members, id)))
-	return Verdict{
-		OK:  healthy >= Size(voters),
-		Why: fmt.Sprintf("without it %d of %d voters are healthy, %d are needed", healthy, voters, Size(voters)),
+	voters, _ := count(members, nobody)
+	_, healthy := count(members, id)
+	v := Verdict{OK: healthy >= Size(voters)}
+	if !v.OK {
+		v.Why = fmt.Sprintf("without it %d of %d voters are healthy, %d are needed", healthy, voters, Size(voters))
 	}
+	return v
 }
 
 // Join tells whether etcd will accept another member. It refuses every
@@ -96,6 +97,24 @@ func Join(members []model.Member) Verdict {
 		}
 	}
 	return Verdict{OK: true, Why: "all voters are healthy and none is joining"}
+}
+
+// nobody is an ID that no member has: etcd does not give it out.
+const nobody = 0
+
+// count counts the voters, and those of them that are known to work, without
+// one member.
+func count(members []model.Member, without uint64) (voters, healthy int) {
+	for i := range members {
+		if members[i].ID == without || !members[i].Voter() {
+			continue
+		}
+		voters++
+		if members[i].Healthy() {
+			healthy++
+		}
+	}
+	return voters, healthy
 }
 
 func unhealthyVoters(members []model.Member) []model.Member {

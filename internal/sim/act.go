@@ -21,6 +21,8 @@ const (
 	KeepsQuorum
 	// SilentHost: the member that is given up answers nobody.
 	SilentHost
+	// OneRemoval: RKE2 is not removing another member.
+	OneRemoval
 	// MemberGone: etcd's list does not hold the member of a host that is
 	// released.
 	MemberGone
@@ -188,9 +190,14 @@ func moveLeader(w *World, from, to int) outcome {
 }
 
 // drained is the check of everything that comes after the drain.
-func (a actor) drained(s Server) bool {
-	return a.without&Drained != 0 && s.Machine() != NoMachine || s.Machine() == Deleting && s.Phase() == WaitingForPreTerminate &&
-		s.has(PreTerminateHook) && !s.has(ForeignHook)
+func (a actor) drained(w *World, s Server) bool {
+	if a.without&Drained != 0 {
+		return s.Machine() != NoMachine
+	}
+	if s.has(PreDrainHook|NodeRef) && w.drains(s) {
+		return false
+	}
+	return s.Machine() == Deleting && s.Phase() == WaitingForPreTerminate && s.has(PreTerminateHook) && !s.has(ForeignHook)
 }
 
 // tally counts voters and those known to work, in the way package quorum
@@ -222,10 +229,24 @@ func (v *View) losable(i int) bool {
 	return healthy > all/2
 }
 
+// otherRemoval tells whether RKE2 was asked to remove another member and has
+// not done so.
+func (a actor) otherRemoval(w *World, on int) bool {
+	if a.without&OneRemoval != 0 {
+		return false
+	}
+	for i, s := range w.Servers {
+		if i != on && s.Machine() != NoMachine && s.listed() && s.Asked() != NotAsked {
+			return true
+		}
+	}
+	return false
+}
+
 func (a actor) askRemoval(w *World, on int) outcome {
 	s := &w.Servers[on]
 	live := look(w)
-	if !a.drained(*s) || live.EtcdUnknown || !s.listed() || s.Node() == NoNode || s.Asked() != NotAsked {
+	if !a.drained(w, *s) || live.EtcdUnknown || !s.listed() || s.Node() == NoNode || s.Asked() != NotAsked || a.otherRemoval(w, on) {
 		return outcome{}
 	}
 	if a.without&NotLeader == 0 && s.has(Leader) {
@@ -242,7 +263,7 @@ func (a actor) askRemoval(w *World, on int) outcome {
 func (a actor) removeMember(w *World, c Choice, on int) outcome {
 	s := &w.Servers[on]
 	live := look(w)
-	if c.Ground == model.Drained && !a.drained(*s) || live.EtcdUnknown || !s.listed() || !a.groundHolds(c, live.Servers[on]) {
+	if c.Ground == model.Drained && !a.drained(w, *s) || live.EtcdUnknown || !s.listed() || !a.groundHolds(c, live.Servers[on]) || a.otherRemoval(w, on) {
 		return outcome{}
 	}
 	if a.without&KeepsQuorum == 0 && !live.removable(on) || !w.canRemove(on) {
@@ -282,7 +303,7 @@ func hostIsDead(s Sight) bool {
 
 func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	s := &w.Servers[on]
-	if !a.drained(*s) {
+	if !a.drained(w, *s) {
 		return outcome{}
 	}
 	neverServer := !v.Initialized && !s.has(NodeRef)

@@ -1,7 +1,8 @@
 package sim
 
 // coreSteps is Cluster API's core with a Machine that is being deleted
-// (internal/controllers/machine, v1.14): hooks, drain, hooks, host, Node.
+// (core/reconcilers/machine, v1.14): hooks, drain, hooks, host, Node. It goes
+// through them from the beginning each time it looks.
 func coreSteps(out []Step, w *World, n int8) []Step {
 	s := w.Servers[n]
 	if s.Machine() != Deleting {
@@ -12,14 +13,17 @@ func coreSteps(out []Step, w *World, n int8) []Step {
 		return add(out, CoreBegins, n)
 	case WaitingForPreDrain:
 		if !s.has(PreDrainHook) || !w.drains(s) {
-			return add(out, CoreDrains, n)
+			return withRemover(out, w, Step{Kind: CoreDrains, Server: n})
 		}
 	case Draining:
 		if !w.drains(s) || s.Node() != Ready || s.Host() == Gone || w.kubeletWorks(s) {
-			return finishedDrain(out, w, n)
+			return withRemover(out, w, Step{Kind: CoreFinishesDrain, Server: n})
 		}
 	case WaitingForPreTerminate:
-		if s&(PreTerminateHook|ForeignHook) == 0 {
+		switch {
+		case s.has(PreDrainHook) && w.drains(s):
+			return add(out, CoreComesBack, n)
+		case s&(PreTerminateHook|ForeignHook) == 0:
 			return add(out, CorePassesHooks, n)
 		}
 	case DeletingHost:
@@ -30,21 +34,23 @@ func coreSteps(out []Step, w *World, n int8) []Step {
 	return out
 }
 
-// finishedDrain comes in two variants for a server that RKE2's controller may
-// run on: that is seen here for the first time, and matters from here on only.
-func finishedDrain(out []Step, w *World, n int8) []Step {
-	out = add(out, CoreFinishesDrain, n)
-	if s := w.Servers[n]; w.kubeletWorks(s) {
-		out = append(out, Step{Kind: CoreFinishesDrain, Server: n, Variant: 1})
+// withRemover adds the step in two variants for a server that RKE2's
+// controller may run on: that is found out here, and matters from here on only.
+func withRemover(out []Step, w *World, st Step) []Step {
+	out = append(out, st)
+	if s := w.Servers[st.Server]; w.kubeletWorks(s) && (st.Kind == CoreFinishesDrain || s.has(Waited) || !w.drains(s)) {
+		st.Variant = 1
+		out = append(out, st)
 	}
 	return out
 }
 
-// drains tells whether core drains the Machine's Node at all: there must be
-// one, another control-plane Machine, and a control plane that lives on.
+// drains tells whether core drains the Machine's Node and deletes it in the
+// end: there must be one, another control-plane Machine that nobody deleted,
+// and a control plane that lives on.
 func (w *World) drains(s Server) bool {
-	all, _ := w.machines()
-	return s.has(NodeRef) && !w.WholeDeleted && all > 1
+	_, staying := w.machines()
+	return s.has(NodeRef) && !w.WholeDeleted && staying > 0
 }
 
 func (w *World) applyCore(st Step, s *Server) {
@@ -59,20 +65,35 @@ func (w *World) applyCore(st Step, s *Server) {
 			s.setPhase(Draining)
 		}
 	case CoreDrains:
-		s.setPhase(Draining)
-	case CoreFinishesDrain:
-		s.setPhase(WaitingForPreTerminate)
-		if st.Variant == 1 {
-			s.set(RemovesMembers)
+		if w.drains(*s) && !s.has(Waited) {
+			s.setPhase(Draining)
+			return
 		}
+		s.reachPreTerminate(st)
+	case CoreFinishesDrain:
+		s.reachPreTerminate(st)
+	case CoreComesBack:
+		s.setPhase(WaitingForPreDrain)
+		s.set(Waited)
 	case CorePassesHooks:
 		s.setPhase(DeletingHost)
 	case HostDestroyed:
 		s.setHost(Gone)
 		s.setPhase(DeletingNode)
 	case MachineGone:
+		if w.drains(*s) {
+			s.setNode(NoNode)
+		}
 		s.setMachine(NoMachine)
-		s.setNode(NoNode)
 	default:
+	}
+}
+
+// reachPreTerminate is where core stays until the pre-terminate hooks go.
+func (s *Server) reachPreTerminate(st Step) {
+	s.setPhase(WaitingForPreTerminate)
+	s.clear(Waited)
+	if st.Variant == 1 {
+		s.set(RemovesMembers)
 	}
 }

@@ -23,7 +23,7 @@ func (t *teller) describe(w *World) []string {
 			names.Machine[i] = t.names[i]
 		}
 	}
-	d := t.decide(v.Snapshot(&names))
+	d := t.memo.decide(v.Snapshot(&names))
 	switch {
 	case d.Action != nil:
 		out = append(out, fmt.Sprintf("Drover would %s (%s)", d.Action.Describe(), d.Rule))

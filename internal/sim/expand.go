@@ -43,11 +43,11 @@ type successor struct {
 type expander struct {
 	rules
 	actor
-	decide    Decider
 	stale     bool
 	blackouts bool
 
-	memo  map[View]*Judgement
+	memo  *memo
+	eyes  eyes
 	out   []successor
 	steps []Step
 }
@@ -60,16 +60,11 @@ type result struct {
 	breach string
 }
 
-// judge is the planner's judgement, asked once for each different View.
+// judge is the planner's judgement of what it sees.
 func (x *expander) judge(v *View) *Judgement {
 	key := *v
 	key.canonical()
-	if j, ok := x.memo[key]; ok {
-		return j
-	}
-	j := judge(x.decide, &key)
-	x.memo[key] = &j
-	return &j
+	return x.memo.judge(&x.eyes, &key)
 }
 
 func (v *View) canonical() {

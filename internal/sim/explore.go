@@ -136,6 +136,7 @@ type exploration struct {
 	figures   Figures
 	graph     graph
 	found     *finding
+	memo      *memo
 }
 
 // finding is a broken invariant: in a state, or on one of its moves.
@@ -152,7 +153,7 @@ func newExploration(o Options) *exploration {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	e := &exploration{Options: o, packing: packing{servers: o.room()}, shardBits: bits.Len(uint(2*o.Workers - 1))}
+	e := &exploration{Options: o, memo: newMemo(o.Decide), packing: packing{servers: o.room()}, shardBits: bits.Len(uint(2*o.Workers - 1))}
 	for range 1 << e.shardBits {
 		e.shards = append(e.shards, newShard(e.packing))
 	}
@@ -165,9 +166,9 @@ func newExploration(o Options) *exploration {
 
 func (e *exploration) expander() *expander {
 	return &expander{
-		rules:  rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, merged: true},
-		actor:  actor{without: e.Without},
-		decide: e.Decide, stale: e.Stale, blackouts: e.Blackouts, memo: map[View]*Judgement{},
+		rules: rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, merged: true},
+		actor: actor{without: e.Without},
+		stale: e.Stale, blackouts: e.Blackouts, memo: e.memo,
 	}
 }
 
@@ -232,12 +233,9 @@ func (e *exploration) states() uint64 {
 }
 
 func (e *exploration) measure() {
-	e.figures.Bytes, e.figures.Views = e.graph.bytes(), 0
+	e.figures.Bytes, e.figures.Views = e.graph.bytes(), e.memo.size()
 	for _, s := range e.shards {
 		e.figures.Bytes += s.bytes()
-	}
-	for _, w := range e.workers {
-		e.figures.Views = max(e.figures.Views, len(w.memo))
 	}
 }
 

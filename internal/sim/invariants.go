@@ -4,14 +4,17 @@ package sim
 // remove it, to the invariants. The World is the one before.
 func (w *World) removalBreach(on int, abrupt bool) string {
 	s := w.Servers[on]
-	if w.kubeletWorks(s) && s.Node() == Ready && s.Machine() != NoMachine && s.Phase() < WaitingForPreTerminate {
+	drainToCome := s.Phase() < WaitingForPreTerminate || s.has(PreDrainHook|NodeRef) && w.drains(s)
+	if w.kubeletWorks(s) && s.Node() == Ready && s.Machine() != NoMachine && drainToCome {
 		return "I1: a live server that is not drained loses its member"
 	}
 	if s.has(Leader) && s.works() {
 		return "I5: the leader is removed"
 	}
-	if breach := w.twoLeave(on); breach != "" && w.kubeletWorks(s) {
-		return breach
+	for i, other := range w.Servers {
+		if i != on && other.listed() && other.Asked() != NotAsked && other.Host() == Up && w.kubeletWorks(s) {
+			return "I4: two members are being removed at once"
+		}
 	}
 	all, working := 0, 0
 	for i, other := range w.Servers {
@@ -31,14 +34,14 @@ func (w *World) removalBreach(on int, abrupt bool) string {
 	return ""
 }
 
-// twoLeave tells whether another server is on its way out as well: drained, or
-// past that, with a host that lives.
+// twoLeave tells whether another server is on its way out already when one
+// begins: drained, or past that, with a host that lives.
 func (w *World) twoLeave(on int) string {
 	for i, other := range w.Servers {
 		if i == on || other.Machine() != Deleting || other.Host() != Up || !other.has(NodeRef) || !other.listed() {
 			continue
 		}
-		if other.pastPreDrain() && !other.has(KubeletDead|Corrupt) && w.kubeletWorks(other) {
+		if other.pastPreDrain() && !other.has(PreDrainHook) && w.kubeletWorks(other) {
 			return "I4: two servers are on their way out"
 		}
 	}

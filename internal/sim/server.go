@@ -33,6 +33,9 @@ const (
 	RemovesMembers Server = 1 << 24
 	// Leader: its member leads etcd.
 	Leader Server = 1 << 27
+	// Waited: core has come to the pre-terminate hook once and back. It then
+	// does not drain any more.
+	Waited Server = 1 << 30
 )
 
 // Places of the fields that are wider than a flag.

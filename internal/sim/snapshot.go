@@ -28,39 +28,48 @@ type Names struct {
 	Rank, ID [MaxServers]int
 }
 
+// eyes make Snapshots. They use the same memory for each.
+type eyes struct {
+	machines []model.Machine
+	members  []model.Member
+}
+
 // Snapshot is what package observe would make of the View.
-func (v *View) Snapshot(n *Names) model.Snapshot {
+func (v *View) Snapshot(n *Names) model.Snapshot { return (&eyes{}).snapshot(v, n) }
+
+// snapshot is Snapshot; it is good until the next one.
+func (e *eyes) snapshot(v *View, n *Names) model.Snapshot {
 	s := model.Snapshot{Now: epoch, ControlPlane: v.controlPlane(), Cluster: cluster(v.WholeDeleted)}
-	order := make([]int, 0, MaxServers)
-	for i := range v.Servers {
-		order = append(order, i)
-	}
-	byRank := func(rank *[MaxServers]int, use func(i int)) {
-		for r := range MaxServers + 1 {
-			for _, i := range order {
-				if rank[i] == r && v.Servers[i] != 0 {
-					use(i)
-				}
-			}
-		}
-	}
-	byRank(&n.Rank, func(i int) {
+	e.machines, e.members = e.machines[:0], e.members[:0]
+	for _, i := range inOrder(&n.Rank) {
 		if v.Servers[i].server().Machine() != NoMachine {
-			s.Machines = append(s.Machines, v.machine(i, n))
+			e.machines = append(e.machines, v.machine(i, n))
 		}
-	})
+	}
+	s.Machines = e.machines
 	if v.EtcdUnknown {
 		s.Etcd.Members = model.Unknown[[]model.Member]("no etcd voter gave the member list", epoch)
 		return s
 	}
-	members := []model.Member{}
-	byRank(&n.ID, func(i int) {
+	for _, i := range inOrder(&n.ID) {
 		if v.Servers[i].server().listed() {
-			members = append(members, v.member(i, n))
+			e.members = append(e.members, v.member(i, n))
 		}
-	})
-	s.Etcd.Members = model.Known(members, epoch)
+	}
+	s.Etcd.Members = model.Known(e.members, epoch)
 	return s
+}
+
+// inOrder are the indices in the order of their ranks.
+func inOrder(rank *[MaxServers]int) [MaxServers]int {
+	var out [MaxServers]int
+	for i := range out {
+		out[i] = i
+		for j := i; j > 0 && rank[out[j]] < rank[out[j-1]]; j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
 }
 
 func (v *View) controlPlane() model.ControlPlane {
@@ -88,10 +97,19 @@ func cluster(deleting bool) model.Cluster {
 	}
 }
 
-var phases = map[Phase]model.Phase{
+var phases = [...]model.Phase{
 	NotBegun: model.PhaseNone, WaitingForPreDrain: model.PhaseWaitingForPreDrain, Draining: model.PhaseDraining,
 	WaitingForPreTerminate: model.PhaseWaitingForPreTerm, DeletingHost: model.PhaseDeletingInfra, DeletingNode: model.PhaseDeletingNode,
 }
+
+// Values that are the same in every Snapshot. Nothing in the planner compares
+// the addresses of servers.
+var (
+	outdatedVersion = []string{"version"}
+	foreignHook     = []model.Hook{{Name: "backup", Owner: "somebody"}}
+	address         = []string{"192.0.2.10"}
+	peer            = []string{"https://192.0.2.10:2380"}
+)
 
 func (v *View) machine(i int, n *Names) model.Machine {
 	sight := v.Servers[i]
@@ -100,16 +118,15 @@ func (v *View) machine(i int, n *Names) model.Machine {
 		Name: n.Machine[i], UID: n.Machine[i], Created: epoch.Add(-longAgo + time.Duration(n.Rank[i])*time.Minute), Version: "v1.36.3+rke2r1",
 		PreDrainHook: s.has(PreDrainHook), PreTerminateHook: s.has(PreTerminateHook),
 		InfrastructureReady: s.has(Provisioned), InfrastructureGone: model.Known(sight&hostIsGone != 0, epoch),
-		Components: map[string]model.Fact[bool]{},
 	}
 	if s.has(Outdated) {
-		m.Outdated = []string{"version"}
+		m.Outdated = outdatedVersion
 	}
 	if s.has(ForeignHook) {
-		m.ForeignPreTerminate = []model.Hook{{Name: "backup", Owner: "somebody"}}
+		m.ForeignPreTerminate = foreignHook
 	}
 	if s.has(Provisioned) {
-		m.Addresses = []string{"192.0.2." + n.Machine[i]}
+		m.Addresses = address
 	}
 	if s.Machine() == Deleting {
 		m.Deleting, m.Phase = true, phases[s.Phase()]
@@ -171,7 +188,7 @@ func readiness(n NodeState) (model.Tri, time.Time) {
 func (v *View) member(i int, n *Names) model.Member {
 	sight := v.Servers[i]
 	s := sight.server()
-	m := model.Member{ID: uint64(n.ID[i] + 1), PeerURLs: []string{"https://192.0.2." + n.Machine[i] + ":2380"}, Learner: s.Member() != Voter, Leader: s.has(Leader)}
+	m := model.Member{ID: uint64(n.ID[i] + 1), PeerURLs: peer, Learner: s.Member() != Voter, Leader: s.has(Leader)}
 	if s.Member() != Unstarted {
 		m.Name = "node-" + n.Machine[i] + "-0000000a"
 	}

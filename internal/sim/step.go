@@ -10,6 +10,7 @@ const (
 	CoreBegins Kind = iota
 	CoreDrains
 	CoreFinishesDrain
+	CoreComesBack
 	CorePassesHooks
 	HostDestroyed
 	MachineGone
@@ -120,7 +121,7 @@ func (w *World) Apply(st Step) {
 
 func (w *World) applyProgress(st Step, s *Server) {
 	switch st.Kind {
-	case CoreBegins, CoreDrains, CoreFinishesDrain, CorePassesHooks, HostDestroyed, MachineGone:
+	case CoreBegins, CoreDrains, CoreFinishesDrain, CoreComesBack, CorePassesHooks, HostDestroyed, MachineGone:
 		w.applyCore(st, s)
 	case HostProvisioned, StartsCluster, BecomesLearner, MemberStarts, MemberPromoted, StalledLearnerEvicted, NodeRegisters:
 		w.applyJoin(st, s)

@@ -201,7 +201,7 @@ func (c *Choice) text(names *[MaxServers]string, on, to int) string {
 // sentences say what each kind of step is; %s is the server.
 var sentences = [numKinds]string{
 	CoreBegins: "core begins the deletion of %s", CoreDrains: "core drains %s", CoreFinishesDrain: "core has drained %s",
-	CorePassesHooks: "core passes the hooks of %s", HostDestroyed: "the host of %s is destroyed", MachineGone: "Machine and Node %s are gone",
+	CoreComesBack: "core comes back to the pre-drain hook of %s", CorePassesHooks: "core passes the hooks of %s", HostDestroyed: "the host of %s is destroyed", MachineGone: "Machine and Node %s are gone",
 	HostProvisioned: "the host of %s comes up", StartsCluster: "%s starts the cluster", BecomesLearner: "%s becomes a learner",
 	MemberStarts: "the member of %s starts", MemberPromoted: "the member of %s becomes a voter", StalledLearnerEvicted: "RKE2 gives up on the learner of %s",
 	NodeRegisters: "Node %s registers", PodsTornDown: "RKE2 stops the static pods of %s", RKE2RemovesMember: "RKE2 removes the member of %s",

@@ -188,8 +188,8 @@ func (s *Server) forget() {
 	}
 	if s.Machine() == NoMachine {
 		*s &= 7<<hostAt | Joined | TornDown | KubeletDead | Corrupt | NodeRef | 3<<nodeAt | 3<<memberAt | Leader | 3<<unmatchedAt
-		if s.Node() == NoNode && !s.listed() {
-			*s = 0
+		if !s.listed() {
+			*s = 0 // a Node that core has left behind concerns nobody
 			return
 		}
 	}
