@@ -127,6 +127,29 @@ func TestWhatIsCertainOnABusyComputer(t *testing.T) {
 	}
 }
 
+// The API server stamps seconds: the annotation and the steps before and after it may carry the same one.
+func TestAnAnnotationInTheSecondOfItsStep(t *testing.T) {
+	s := busy()
+	s.drop(MemberRemoved)
+	s.drop(HookReleased)
+	s.add(72.1, Event{Kind: NodeRemoveAsked, Node: "cp-old1", Written: at(71)})
+	s.waits(func(e *Event) { e.At, e.Written = at(71.7), at(71) })
+	s.add(72.7, Event{Kind: MachineStep, Machine: "cp-old1", Object: "WaitingForInfrastructureDeletion", Written: at(72)})
+	for _, f := range Violations(CheckLeaving(sorted(s))) {
+		t.Errorf("%s: %s: %s", f.Subject, f.Rule, f.Measured)
+	}
+	s.waits(func(e *Event) { e.At, e.Written = at(73.2), at(73) })
+	s.change(MachineStep, func(e *Event) {
+		if e.Object == "WaitingForInfrastructureDeletion" {
+			e.At, e.Written = at(74.2), at(74)
+		}
+	})
+	bad := Violations(CheckLeaving(sorted(s)))
+	if len(bad) != 1 || bad[0].Measured != "reason at the call: DrainingNode" {
+		t.Errorf("the call came a second too early: %v", bad)
+	}
+}
+
 // The annotation came first: its effect on the member list is no second call, however late the watch told of it.
 func TestAnAnnotationThatWasSeenLate(t *testing.T) {
 	s := busy()

@@ -1,7 +1,7 @@
 package timeline
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -21,48 +21,52 @@ func checkStep(events []Event, d Departure) Finding {
 			steps = append(steps, e)
 		}
 	}
-	possible, doubt := stepsAt(steps, d.Calls[0])
-	var names []string
-	for _, step := range possible {
-		names = append(names, step.Object)
-	}
-	i := slices.IndexFunc(possible, func(e Event) bool { return e.Object == stepBeforeTerminate })
-	f.Measured = "reason at the call: " + strings.Join(names, " or ")
-	switch {
-	case i < 0:
-		// It was another one for certain.
-	case doubt > stampUnit:
-		f.Measured = untoldText(d.Calls[0], "the Machine waits for hooks since", possible[i])
-	default:
-		f.OK = true
-		if doubt > 0 {
-			f.Measured = "reason at the call: " + stepBeforeTerminate + ", to within " + round(doubt)
+	var possible []string
+	var doubt time.Duration
+	for i := range steps {
+		ok, open := atStep(steps, i, d.Calls[0])
+		if !ok {
+			continue
 		}
+		possible = append(possible, steps[i].Object)
+		if steps[i].Object == stepBeforeTerminate {
+			f.OK, doubt = open <= stampUnit, open
+		}
+	}
+	f.Measured = "reason at the call: " + strings.Join(possible, " or ")
+	switch {
+	case f.OK && len(possible) > 1:
+		f.Measured = fmt.Sprintf("reason at the call: %s, to within %s", stepBeforeTerminate, round(doubt))
+	case doubt > stampUnit:
+		f.Measured = "could not be told: the member was called " + d.Calls[0].moment() + ", " + f.Measured
+	default:
+		// It was that one, or another, for certain.
 	}
 	return f
 }
 
-// stepsAt returns the steps that a Machine may have been at when its member was called, and how long the time is for
-// which that is not told. The first step has no time: it was there before all others.
-func stepsAt(steps []Event, call Event) (possible []Event, doubt time.Duration) {
-	for i, step := range steps {
-		begun, ended := before, after
-		if i > 0 {
-			begun = compare(step, call)
-		}
-		if i+1 < len(steps) {
-			ended = compare(steps[i+1], call)
-		}
-		if begun == after || ended == before {
-			continue
-		}
-		possible = append(possible, step)
-		if begun == untold {
-			doubt = max(doubt, step.At.Sub(call.earliest()))
-		}
-		if ended == untold {
-			doubt = max(doubt, call.At.Sub(steps[i+1].earliest()))
+// atStep tells whether the Machine can have been at a step when its member was called, and how far the call may lie
+// before the step's beginning or beyond its end all the same. The first step was there before all others.
+func atStep(steps []Event, i int, call Event) (possible bool, open time.Duration) {
+	if i > 0 {
+		switch compare(steps[i], call) {
+		case after:
+			return false, 0
+		case untold:
+			open = steps[i].At.Sub(call.earliest())
+		case before:
+			// It had begun.
 		}
 	}
-	return possible, doubt
+	if i+1 < len(steps) {
+		switch compare(steps[i+1], call) {
+		case before:
+			return false, 0
+		case untold:
+			open = max(open, call.At.Sub(steps[i+1].earliest()))
+		case after:
+			// It had not ended.
+		}
+	}
+	return true, open
 }
