@@ -49,6 +49,9 @@ const (
 	bothProviders        = "both"
 )
 
+// allPhases stands for every phase of --skip-crd-migration-phases.
+const allPhases = "All"
+
 // withoutEffect are flags of existing deployments that ask for nothing here.
 var withoutEffect = map[string]string{
 	"profiler-address":                   "profiles are served with the diagnostics",
@@ -77,7 +80,7 @@ func (s *settings) addTo(f *pflag.FlagSet) {
 
 	s.addWebhooksTo(f)
 	f.StringSliceVar(&s.skipMigration, "skip-crd-migration-phases", nil,
-		fmt.Sprintf("Phases of the migration of stored objects to leave out: %s, %s or All.", crdmigrator.StorageVersionMigrationPhase, crdmigrator.CleanupManagedFieldsPhase))
+		fmt.Sprintf("Phases of the migration of stored objects to leave out: %s, %s or %s.", crdmigrator.StorageVersionMigrationPhase, crdmigrator.CleanupManagedFieldsPhase, allPhases))
 
 	f.StringVar(&s.decisionTrace, "decision-trace", "",
 		"File that every decision about a control plane is appended to, as a line of JSON: what was seen, what was decided, what came of it. Without it none is kept.")
@@ -139,6 +142,10 @@ func (s *settings) options(rest []string) (controller.Options, error) {
 	}
 	o.Webhooks.TLS = tlsOptions
 	for _, phase := range s.skipMigration {
+		if phase == allPhases {
+			o.SkipMigrationPhases = []crdmigrator.Phase{crdmigrator.StorageVersionMigrationPhase, crdmigrator.CleanupManagedFieldsPhase}
+			break
+		}
 		o.SkipMigrationPhases = append(o.SkipMigrationPhases, crdmigrator.Phase(phase))
 	}
 	switch s.provider {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	cliflag "k8s.io/component-base/cli/flag"
+	"sigs.k8s.io/cluster-api/controllers/crdmigrator"
 	"sigs.k8s.io/yaml"
 
 	"github.com/drover-project/drover/internal/controller"
@@ -74,6 +75,19 @@ func TestFlagsOfTheManifests(t *testing.T) {
 		}
 		if w := o.Webhooks; w.Port != 9443 || w.Secret != "rke2-"+provider+"-webhook-certificate" || w.Service != "rke2-"+provider+"-webhook-service" {
 			t.Errorf("%s: %+v", provider, w)
+		}
+	}
+}
+
+// The migration itself knows no "All".
+func TestSkippedMigrationPhases(t *testing.T) {
+	storage, cleanup := crdmigrator.StorageVersionMigrationPhase, crdmigrator.CleanupManagedFieldsPhase
+	for arg, want := range map[string][]crdmigrator.Phase{
+		"": nil, "All": {storage, cleanup}, "CleanupManagedFields": {cleanup}, "CleanupManagedFields,All": {storage, cleanup},
+		"StorageVersionMigration,CleanupManagedFields": {storage, cleanup},
+	} {
+		if o, err := parse("--skip-crd-migration-phases=" + arg); err != nil || !slices.Equal(o.SkipMigrationPhases, want) {
+			t.Errorf("%q: %v, %v, want %v", arg, o.SkipMigrationPhases, err, want)
 		}
 	}
 }

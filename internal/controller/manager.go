@@ -54,7 +54,7 @@ type Options struct {
 	// Webhooks says how admission and conversion webhooks are served.
 	Webhooks Webhooks
 	// SkipMigrationPhases are the phases of the migration of stored objects
-	// that are left out; "All" leaves out all.
+	// that are left out.
 	SkipMigrationPhases []crdmigrator.Phase
 
 	// HealthAddress serves /healthz and /readyz.
