@@ -1,18 +1,20 @@
 package main
 
 import (
-	"context"
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	logsv1 "k8s.io/component-base/logs/api/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/controller"
@@ -20,11 +22,21 @@ import (
 	"github.com/drover-project/drover/test/apiserver"
 )
 
+// asManager in the environment makes this test program the manager.
+const asManager = "DROVER_TEST_AS_MANAGER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asManager) != "" {
+		main()
+		return
+	}
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
 // The command line alone makes a manager keep its decisions.
 func TestDecisionsOfAManagerAreKept(t *testing.T) {
 	g := NewWithT(t)
-	// Logging can be set up only once in the life of a process.
-	t.Cleanup(func() { _ = logsv1.ResetForTest(nil) })
 	server := apiserver.Start(t, apiserver.Options{Kinds: []apiserver.Kinds{apiserver.Drover, apiserver.ClusterAPI}})
 	scheme, err := controller.Scheme()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -51,27 +63,27 @@ func TestDecisionsOfAManagerAreKept(t *testing.T) {
 	})).To(Succeed())
 
 	path := filepath.Join(t.TempDir(), "decisions.ndjson")
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
+	manager := exec.CommandContext(t.Context(), os.Args[0],
+		"--kubeconfig="+kubeconfig(t, server), "--provider=control-plane", "--webhook-port=0", "--skip-crd-migration-phases=All",
+		"--health-addr=127.0.0.1:0", "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics=true", "--decision-trace="+path)
+	manager.Env = append(os.Environ(), asManager+"=1")
+	var log bytes.Buffer
+	manager.Stdout, manager.Stderr = &log, &log
+	g.Expect(manager.Start()).To(Succeed())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- run(ctx, []string{
-			"--kubeconfig=" + kubeconfig(t, server), "--provider=control-plane", "--webhook-port=0", "--skip-crd-migration-phases=All",
-			"--health-addr=127.0.0.1:0", "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics=true", "--decision-trace=" + path,
-		})
-	}()
+	go func() { ended <- manager.Wait() }()
 	g.Eventually(func(g Gomega) {
 		select {
 		case err := <-ended:
-			StopTrying("the manager has ended").Wrap(err).Now()
+			StopTrying("the manager has ended: " + log.String()).Wrap(err).Now()
 		default:
 		}
 		text, err := os.ReadFile(path)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(string(text)).To(HaveSuffix("\n"))
 	}).WithTimeout(time.Minute).Should(Succeed())
-	stop()
-	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(Succeed()))
+	g.Expect(manager.Process.Signal(os.Interrupt)).To(Succeed())
+	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()))
 
 	file, err := os.Open(path)
 	g.Expect(err).NotTo(HaveOccurred())
