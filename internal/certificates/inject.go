@@ -28,20 +28,20 @@ func (k *keeper) inject(ctx context.Context, trust []byte) error {
 }
 
 func (k *keeper) injectInto(ctx context.Context, caller client.Object, name string, trust []byte) error {
-	fail := func(err error) error {
+	err := unlessOutrun(func() error {
+		if err := k.client.Get(ctx, client.ObjectKey{Name: name}, caller); err != nil {
+			return err
+		}
+		before, ok := caller.DeepCopyObject().(client.Object)
+		if !ok || !setTrust(caller, trust) {
+			return nil
+		}
+		// Webhooks are a list, which a merge patch replaces as a whole: it must
+		// be the list that was read.
+		return k.client.Patch(ctx, caller, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	})
+	if err != nil {
 		return fmt.Errorf("tell %T %s the authority of the webhooks' certificate: %w", caller, name, err)
-	}
-	if err := k.client.Get(ctx, client.ObjectKey{Name: name}, caller); err != nil {
-		return fail(err)
-	}
-	before, ok := caller.DeepCopyObject().(client.Object)
-	if !ok || !setTrust(caller, trust) {
-		return nil
-	}
-	// Webhooks are a list, which a merge patch replaces as a whole: it must be
-	// the list that was read.
-	if err := k.client.Patch(ctx, caller, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fail(err)
 	}
 	return nil
 }

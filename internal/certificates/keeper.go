@@ -12,30 +12,25 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const (
-	// roundEvery is how often everything is looked at again. A round reads a
-	// handful of objects by name and mostly writes nothing.
-	roundEvery = time.Minute
-	// roundLimit ends a round that hangs.
-	roundLimit = 20 * time.Second
-)
+// roundLimit ends a round that hangs.
+const roundLimit = 20 * time.Second
 
 // startup is how a certificate is tried for before the manager gives up, about
 // a minute.
 var startup = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.7, Jitter: 0.2, Steps: 10}
-
-// again is how soon a round that failed is repeated.
-var again = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: roundEvery}
 
 // keeper keeps the Secret, the certificate in memory and the callers'
 // authorities up to date. Every replica has one: what they do is the same, and
 // only differences are written.
 type keeper struct {
 	client  client.Client
+	watched metadata.Interface
 	options Options
 	serving atomic.Pointer[tls.Certificate]
 }
@@ -64,42 +59,27 @@ func (k *keeper) first(ctx context.Context) error {
 	return err
 }
 
-// run keeps everything until the context ends.
-func (k *keeper) run(ctx context.Context) {
-	backoff := again
-	for {
-		delay := roundEvery
-		if err := k.round(ctx); err != nil && ctx.Err() == nil {
-			delay = backoff.Step()
-			ctrl.LoggerFrom(ctx).Error(err, "The webhooks' certificate could not be kept", "again", delay.Round(time.Second).String())
-		} else {
-			backoff = again
-		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-	}
-}
-
-// round does everything once.
-func (k *keeper) round(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, roundLimit)
-	defer cancel()
-	trust, err := k.load(ctx)
+// round does everything once, and says when it has to be done again if nothing
+// happens until then.
+func (k *keeper) round(ctx context.Context) (time.Time, error) {
+	data, err := k.load(ctx)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
-	return k.inject(ctx, trust)
+	next, err := due(data)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the webhooks' certificate in Secret %s: %w", k.options.key(), err)
+	}
+	return next, k.inject(ctx, data[trustKey])
 }
 
-// load makes what the Secret has what is served, and returns the authorities
-// in PEM that callers have to trust.
-func (k *keeper) load(ctx context.Context) ([]byte, error) {
-	data, err := k.secret(ctx)
+// load makes what the Secret has what is served, and returns it.
+func (k *keeper) load(ctx context.Context) (map[string][]byte, error) {
+	var data map[string][]byte
+	err := unlessOutrun(func() (err error) {
+		data, err = k.secret(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("keep the webhooks' certificate in Secret %s: %w", k.options.key(), err)
 	}
@@ -108,11 +88,18 @@ func (k *keeper) load(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("read the webhooks' certificate in Secret %s: %w; delete the Secret to have it issued again", k.options.key(), err)
 	}
 	k.serving.Store(&pair)
-	return data[trustKey], nil
+	return data, nil
+}
+
+// unlessOutrun reads and writes an object, and does so again when somebody else
+// has written in between. It fails with the conflict only if that goes on.
+func unlessOutrun(write func() error) error {
+	return retry.OnError(retry.DefaultBackoff, func(err error) bool {
+		return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+	}, write)
 }
 
 // secret returns the content of the Secret after it was brought up to date.
-// Conflicts with other replicas are errors: the next try sees their result.
 func (k *keeper) secret(ctx context.Context) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	err := k.client.Get(ctx, k.options.key(), secret)

@@ -89,8 +89,28 @@ func (o Options) authority(data map[string][]byte, now time.Time) *rotator.KeyPa
 	return &rotator.KeyPairArtifacts{Cert: pair.Leaf, Key: key, CertPEM: certificate, KeyPEM: data[authorityKeyKey]}
 }
 
+// due says when renew has something to do if the Secret stays as it is.
+func due(data map[string][]byte) (time.Time, error) {
+	var next time.Time
+	for key, reserve := range map[string]time.Duration{corev1.TLSCertKey: servingReserve, trustKey: authorityReserve} {
+		block, _ := pem.Decode(data[key])
+		if block == nil {
+			return time.Time{}, fmt.Errorf("no certificate under the key %s", key)
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("certificate under the key %s: %w", key, err)
+		}
+		// It is good until the end, and the end has no fractions of a second.
+		if end := certificate.NotAfter.Add(time.Second - reserve); next.IsZero() || end.Before(next) {
+			next = end
+		}
+	}
+	return next, nil
+}
+
 // stillTrusted returns the first authority of a bundle unless it has expired.
-// Other replicas serve with its certificates until they read the Secret again.
+// Other replicas serve with its certificates until they have read the Secret.
 func stillTrusted(bundle []byte, now time.Time) []byte {
 	block, _ := pem.Decode(bundle)
 	if block == nil {

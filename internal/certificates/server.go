@@ -3,8 +3,12 @@ package certificates
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"slices"
 
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
@@ -16,13 +20,18 @@ type Server struct {
 }
 
 // NewServer returns a server with the given options, whose certificate is kept
-// as o says; certificate files are not used. The client must read live: a
-// manager starts its webhooks before its cache. It fails if o is not complete.
-func NewServer(c client.Client, o Options, serve webhook.Options) (*Server, error) {
+// as o says; certificate files are not used. The client must read live, and the
+// server watches with config by itself: a manager starts its webhooks before its
+// cache. It fails if o is not complete.
+func NewServer(config *rest.Config, c client.Client, o Options, serve webhook.Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	k := &keeper{client: c, options: o}
+	watched, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("create a client of metadata: %w", err)
+	}
+	k := &keeper{client: c, watched: watched, options: o}
 	serve.TLSOpts = append(slices.Clone(serve.TLSOpts), func(config *tls.Config) { config.GetCertificate = k.certificate })
 	return &Server{Server: webhook.NewServer(serve), keeper: k}, nil
 }
@@ -34,14 +43,14 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	defer func() {
-		cancel()
-		<-done
-	}()
+	defer cancel()
+	kept := make(chan error, 1)
 	go func() {
-		defer close(done)
-		s.keeper.run(ctx)
+		// Without one there is not the other.
+		defer cancel()
+		kept <- s.keeper.run(ctx)
 	}()
-	return s.Server.Start(ctx)
+	err := s.Server.Start(ctx)
+	cancel()
+	return errors.Join(err, <-kept)
 }

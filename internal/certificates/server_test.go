@@ -3,8 +3,12 @@ package certificates
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,8 +17,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -102,7 +109,7 @@ func convertedKind(name string, port uint16) *apiextensionsv1.CustomResourceDefi
 // serve starts a server of the site, and stops it with the test.
 func (s site) serve(t *testing.T) *Server {
 	t.Helper()
-	server, err := NewServer(kube, s.options, webhook.Options{Host: s.address.Addr().String(), Port: int(s.address.Port())})
+	server, err := NewServer(config, kube, s.options, webhook.Options{Host: s.address.Addr().String(), Port: int(s.address.Port())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +174,8 @@ func TestFirstStart(t *testing.T) {
 		Should(HaveEach(secret.Data[trustKey]), "the callers know the authority in the Secret")
 
 	_, before := s.callers(t)
-	g.Expect(server.keeper.round(t.Context())).To(Succeed())
+	_, err := server.keeper.round(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
 	_, after := s.callers(t)
 	g.Expect(after).To(Equal(before), "callers were written without a reason")
 	g.Expect(s.secret(t).ResourceVersion).To(Equal(secret.ResourceVersion), "the Secret was written without a reason")
@@ -190,31 +198,128 @@ func TestExpiredCertificateIsReplaced(t *testing.T) {
 	g.Expect(data[trustKey]).To(Equal(old[trustKey]), "the authority was good and is kept")
 }
 
-// Certificates end while the manager runs, and somebody overwrites what the
-// callers know: both are mended without a restart.
-func TestRenewalWhileServing(t *testing.T) {
+// served is a change of what a server serves.
+func served(t *testing.T, server *Server, before *tls.Certificate) func() bool {
+	t.Helper()
+	return func() bool {
+		after, err := server.keeper.certificate(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !bytes.Equal(after.Certificate[0], before.Certificate[0])
+	}
+}
+
+// Somebody overwrites the certificate, or what the callers know, or deletes the
+// Secret, while the manager runs: all is mended at once.
+func TestChangesAreSeen(t *testing.T) {
 	g := NewWithT(t)
+	g.SetDefaultEventuallyTimeout(40 * time.Second)
 	s := newSite(t, "running")
-	now := time.Now()
-	s.options.Now = func() time.Time { return now }
 	server := s.serve(t)
 	g.Eventually(s.asked(t.Context())).WithTimeout(2 * time.Minute).Should(BeTrue())
+	told := func() [][]byte { bundles, _ := s.callers(t); return bundles }
 
 	before, err := server.keeper.certificate(nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	secret := s.secret(t)
 	secret.Data = shortLived(t, s.options, secret.Data)
 	g.Expect(kube.Update(t.Context(), secret)).To(Succeed())
-	s.callers(t)
-	s.validating.Webhooks[0].ClientConfig.CABundle = nil
-	g.Expect(kube.Update(t.Context(), s.validating)).To(Succeed())
+	g.Eventually(served(t, server, before)).Should(BeTrue(), "it still serves with the old certificate")
+	g.Eventually(func() time.Time {
+		after, err := server.keeper.certificate(nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		return after.Leaf.NotAfter
+	}).Should(BeTemporally(">", time.Now().Add(servingReserve)))
 
-	g.Eventually(func() error { return server.keeper.round(t.Context()) }).Should(Succeed())
-	after, err := server.keeper.certificate(nil)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(after.Certificate[0]).NotTo(Equal(before.Certificate[0]), "it still serves with the old certificate")
-	g.Expect(after.Leaf.NotAfter).To(BeTemporally(">", now.Add(servingReserve)))
+	trust := s.secret(t).Data[trustKey]
+	g.Eventually(told).Should(HaveEach(trust))
+	s.mutating.Webhooks[0].ClientConfig.CABundle = nil
+	s.validating.Webhooks[0].ClientConfig.CABundle = nil
+	s.crd.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
+	for _, caller := range []client.Object{s.mutating, s.validating, s.crd} {
+		g.Expect(kube.Update(t.Context(), caller)).To(Succeed())
+		g.Eventually(told).Should(HaveEach(trust), "%T", caller)
+	}
+
+	g.Expect(kube.Delete(t.Context(), secret)).To(Succeed())
+	g.Eventually(func() error { return kube.Get(t.Context(), s.options.key(), secret) }).Should(Succeed())
+	g.Expect(secret.Data[trustKey]).NotTo(Equal(trust))
+	g.Eventually(told).Should(HaveEach(secret.Data[trustKey]))
 	g.Eventually(s.asked(t.Context())).WithTimeout(2 * time.Minute).Should(BeTrue())
+}
+
+// A certificate is renewed when it is time, though nothing happens then.
+func TestRenewalInTime(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, "renewal")
+	start := time.Now()
+	data, _, err := s.options.renew(nil, start)
+	g.Expect(err).NotTo(HaveOccurred())
+	end, err := due(data)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(end).To(BeTemporally("~", start.Add(servingLife-servingReserve), time.Second))
+	g.Expect(kube.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "renewal", Name: s.options.Secret}, Type: corev1.SecretTypeTLS, Data: data,
+	})).To(Succeed())
+
+	// The clock stands still just before, until the old certificate was seen.
+	var passed atomic.Int64
+	s.options.Now = func() time.Time { return end.Add(-2*time.Second + time.Duration(passed.Load())) }
+	server := s.serve(t)
+	g.Eventually(s.asked(t.Context())).WithTimeout(2 * time.Minute).Should(BeTrue())
+	before, err := server.keeper.certificate(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(before.Leaf.NotAfter).To(BeTemporally("~", start.Add(servingLife), time.Second))
+	version := s.secret(t).ResourceVersion
+	passed.Store(int64(time.Hour))
+	g.Eventually(served(t, server, before)).WithTimeout(40 * time.Second).Should(BeTrue())
+	g.Expect(s.secret(t).ResourceVersion).NotTo(Equal(version))
+}
+
+// Somebody writes whenever the keeper is about to: it sees what was written, and
+// has nothing to complain of.
+func TestConflicts(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, "conflicts")
+	outrun := map[string]bool{}
+	touch := func(ctx context.Context, object client.Object) error {
+		kind := fmt.Sprintf("%T", object)
+		if outrun[kind] {
+			return nil
+		}
+		outrun[kind] = true
+		return kube.Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)))
+	}
+	live, err := client.NewWithWatch(config, client.Options{Scheme: kube.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	between := interceptor.NewClient(live, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			other := object.DeepCopyObject().(*corev1.Secret)
+			other.Data = shortLived(t, s.options, maps.Clone(other.Data))
+			if err := kube.Create(ctx, other); err != nil {
+				return err
+			}
+			return c.Create(ctx, object, options...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if err := touch(ctx, object); err != nil {
+				return err
+			}
+			return c.Patch(ctx, object, patch, options...)
+		},
+	})
+	k := &keeper{client: between, options: s.options}
+	result, err := k.reconcile(t.Context(), reconcile.Request{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(BeNumerically("~", servingLife-servingReserve, time.Minute))
+	g.Expect(outrun).To(HaveLen(4), "%v", outrun)
+	bundles, _ := s.callers(t)
+	secret := s.secret(t)
+	g.Expect(bundles).To(HaveEach(secret.Data[trustKey]))
+	for _, object := range []client.Object{secret, s.mutating, s.validating, s.crd} {
+		g.Expect(object.GetLabels()).To(HaveKey("touched"), "%T: what somebody else wrote is lost", object)
+	}
 }
 
 // shortLived replaces the certificate by one that ends tomorrow.
@@ -242,8 +347,10 @@ func TestTwoReplicas(t *testing.T) {
 	for range 2 {
 		g.Expect(<-ended).To(Succeed())
 	}
-	g.Expect(first.round(t.Context())).To(Succeed())
-	g.Expect(second.round(t.Context())).To(Succeed())
+	for _, k := range []*keeper{first, second} {
+		_, err := k.round(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+	}
 	a, err := first.certificate(nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	b, err := second.certificate(nil)
@@ -257,7 +364,8 @@ func TestMissingCaller(t *testing.T) {
 	s := newSite(t, "missing")
 	s.options.Mutating = append([]string{"nobody"}, s.options.Mutating...)
 	k := &keeper{client: kube, options: s.options}
-	g.Expect(k.round(t.Context())).To(MatchError(ContainSubstring(`"nobody" not found`)))
+	_, err := k.round(t.Context())
+	g.Expect(err).To(MatchError(ContainSubstring(`"nobody" not found`)))
 	bundles, _ := s.callers(t)
 	g.Expect(bundles).To(HaveEach(s.secret(t).Data[trustKey]))
 }

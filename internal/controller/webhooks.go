@@ -55,7 +55,7 @@ func (o Options) webhookServer(config *rest.Config, scheme *runtime.Scheme) (web
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
 	}
-	server, err := certificates.NewServer(live, o.certificate(), serve)
+	server, err := certificates.NewServer(config, live, o.certificate(), serve)
 	if err != nil {
 		return nil, fmt.Errorf("serve webhooks: %w", err)
 	}

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -56,6 +58,7 @@ func TestInstall(t *testing.T) {
 	t.Run("objects of the older version are served and migrated", func(t *testing.T) { i.migrated(t, old) })
 	t.Run("cluster templates are accepted", i.acceptsTemplates)
 	t.Run("webhooks refuse", i.refuses)
+	t.Run("what callers know is kept", i.tellsAgain)
 	c := p.newCluster(t, "default", "first", nil)
 	t.Run("the first server of a cluster", c.started)
 	t.Run("deletion", c.deleted)
@@ -131,6 +134,50 @@ func (i installed) refuses(t *testing.T) {
 		err := i.kube.Create(t.Context(), object)
 		if err == nil || !strings.Contains(err.Error(), "admission webhook") {
 			t.Errorf("%T: want the refusal of a webhook, got %v", object, err)
+		}
+	}
+}
+
+// tellsAgain takes the authority from everybody who has to know it. The managers
+// see that.
+func (i installed) tellsAgain(t *testing.T) {
+	for n, objects := range [][]*unstructured.Unstructured{
+		released(t, "bootstrap-components.yaml", nil), released(t, "control-plane-components.yaml", nil),
+	} {
+		mutating := one[admissionv1.MutatingWebhookConfiguration](t, objects, "MutatingWebhookConfiguration")
+		validating := one[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")
+		callers := map[client.Object]func() *[]byte{
+			mutating:   func() *[]byte { return &mutating.Webhooks[0].ClientConfig.CABundle },
+			validating: func() *[]byte { return &validating.Webhooks[0].ClientConfig.CABundle },
+		}
+		for _, name := range components[n].definitions {
+			crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			callers[crd] = func() *[]byte { return &crd.Spec.Conversion.Webhook.ClientConfig.CABundle }
+		}
+		for caller, bundle := range callers {
+			key := client.ObjectKeyFromObject(caller)
+			var known []byte
+			// The managers write to definitions for other reasons, too.
+			poll(t, func(ctx context.Context) error {
+				if err := i.kube.Get(ctx, key, caller); err != nil {
+					return err
+				}
+				known = *bundle()
+				*bundle() = nil
+				return i.kube.Update(ctx, caller)
+			})
+			if len(known) == 0 {
+				t.Fatalf("%T %s knew no authority", caller, key.Name)
+			}
+			poll(t, func(ctx context.Context) error {
+				if err := i.kube.Get(ctx, key, caller); err != nil {
+					return err
+				}
+				if !bytes.Equal(*bundle(), known) {
+					return fmt.Errorf("%T %s does not know the authority again", caller, key.Name)
+				}
+				return nil
+			})
 		}
 	}
 }
