@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/quorum"
 	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/scope"
 )
@@ -131,5 +133,18 @@ func (a *Actor) memberIsGone(ctx context.Context, s *scope.Scope, snap model.Sna
 	if member, listed := live.memberOf(m.Name); listed {
 		return refuse("etcd still lists member %s of Machine %s", member.Label(), m.Name)
 	}
-	return nil
+	return a.joinIsSurvivable(ctx, live, m)
+}
+
+// joinIsSurvivable refuses while the host may be about to join as a voter that
+// the others could not lose again, see the rule joiner_is_let_in_first.
+func (a *Actor) joinIsSurvivable(ctx context.Context, live *liveEtcd, m *clusterv1.Machine) error {
+	provisioned := ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false)
+	if !provisioned || m.Status.NodeRef.IsDefined() || a.Now().Sub(m.CreationTimestamp.Time) >= model.JoinTime {
+		return nil
+	}
+	if v := quorum.AfterJoinAndLoss(live.members); v.OK || scope.ReadInfrastructure(ctx, a.Client, a.Live, m).Missing {
+		return nil
+	}
+	return refuse("Machine %s may be about to join, and the cluster could not lose it again", m.Name)
 }

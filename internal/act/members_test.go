@@ -124,6 +124,22 @@ func TestTwoToOne(t *testing.T) {
 	f.Expect(act.IsRefused(err)).To(BeTrue(), "the last voter stays: %v", err)
 }
 
+// A server that was deleted while it joins may yet become the second voter.
+func TestJoinerOfASingleVoter(t *testing.T) {
+	f := setUp(t, 2, 1)
+	m := f.machine("m1")
+	m.CreationTimestamp = metav1.Now()
+	f.Expect(f.Management.Update(t.Context(), m)).To(Succeed())
+	m.Status.NodeRef = clusterv1.MachineNodeReference{}
+	f.Expect(f.Management.Status().Update(t.Context(), m)).To(Succeed())
+	f.Expect(f.Workload.Delete(t.Context(), f.node("n1"))).To(Succeed())
+	f.leave("m1", model.PhaseWaitingForPreTerm)
+	release := model.ReleasePreTerminateHook{Machine: "m1"}
+	f.Expect(f.do(release)).To(beRefused("may be about to join"))
+	f.actor.Now = func() time.Time { return time.Now().Add(model.JoinTime) }
+	f.Expect(f.do(release)).To(Succeed())
+}
+
 func TestDeadHost(t *testing.T) {
 	f := setUp(t, 3, 3)
 	leader, victim, _ := f.roles()
@@ -132,7 +148,7 @@ func TestDeadHost(t *testing.T) {
 
 	f.killMember(victim)
 	f.Expect(f.do(remove)).To(beRefused("exists"))
-	f.Expect(f.do(model.RemoveMember{Member: leader.ID, Name: leader.Name, Machine: leader.Machine, Ground: model.HostDead})).To(beRefused("answers"))
+	f.Expect(f.do(model.RemoveMember{Member: leader.ID, Name: leader.Name, Machine: leader.Machine, Ground: model.HostDead})).To(beRefused("leads, its host is not dead"))
 
 	f.leave(victim.Machine, model.PhaseDraining)
 	f.Expect(f.do(remove)).To(beRefused("is Ready"))

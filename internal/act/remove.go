@@ -53,6 +53,9 @@ func (a *Actor) removeMember(ctx context.Context, s *scope.Scope, snap model.Sna
 // has checked.
 func (a *Actor) groundHolds(ctx context.Context, act model.RemoveMember, live *liveEtcd, member model.Member) error {
 	answers := member.Answers.Known && member.Answers.Value
+	if member.Leader && act.Ground != model.Drained {
+		return refuse("etcd member %s leads, its host is not dead", member.Label())
+	}
 	switch act.Ground {
 	case model.Drained:
 		if member.Leader && member.Healthy() {

@@ -133,6 +133,12 @@ type Node struct {
 // lost after 40 to 50 s; this adds a margin to that.
 const DeadAfter = 30 * time.Second
 
+// JoinTime is how long a server may take from its creation until it is in
+// etcd's list. One that is older and is not, will not be in the moments between
+// its release and its end. RKE2 retries a join for as long as it runs, but a
+// server whose first boot succeeds joins within minutes.
+const JoinTime = 20 * time.Minute
+
 // Alive tells whether the node is known to exist and to be Ready.
 func (m Machine) Alive() bool {
 	return m.Node.Known && m.Node.Value.Exists && m.Node.Value.Ready == Yes

@@ -195,6 +195,39 @@ func (v *view) rke2CanRemove(m *model.Machine, member model.Member) bool {
 		quorum.AfterLoss(v.Etcd.Members.Value, member.ID).OK
 }
 
+// joinerIsLetInFirst holds a server that was deleted while it joins, if the
+// cluster could not lose it again: between its release and the end of its host
+// it can become a voter. Once it is listed, it is removed like every other.
+var joinerIsLetInFirst = Rule{
+	Name: "joiner_is_let_in_first",
+	Why:  "A host that is released while it joins can become the second voter and be destroyed as such, and with it the quorum.",
+	decide: func(v *view) (model.Decision, bool) {
+		m, ok := v.afterDrain()
+		if !ok || v.ControlPlane.ExternalDatastore || !v.Etcd.Members.Known || !v.mayJoin(m) {
+			return pass()
+		}
+		if quorum.AfterJoinAndLoss(v.Etcd.Members.Value).OK {
+			return pass()
+		}
+		left := model.JoinTime - v.Now.Sub(m.Created)
+		return wait(model.Wait{
+			Machine: m.Name,
+			Message: fmt.Sprintf("Machine %s was deleted while it joins, and the only voter could not lose it again; "+
+				"it is removed when it is a member, or released %s after its creation", m.Name, model.JoinTime),
+			Blockers: []model.Blocker{machineBlocker(m, "it ends when the Machine is in etcd's list, when another server has joined, or by itself")},
+			Recheck:  min(left, shortly),
+		})
+	},
+}
+
+// mayJoin tells whether the Machine's host may be about to join: it is there,
+// has never been seen in the cluster, and is not too old for that.
+func (v *view) mayJoin(m *model.Machine) bool {
+	_, listed := v.MemberOf(m.Name)
+	gone := m.InfrastructureGone.Known && m.InfrastructureGone.Value
+	return !listed && m.NodeName == "" && m.InfrastructureReady && !gone && v.Now.Sub(m.Created) < model.JoinTime
+}
+
 // etcdConfirmsRemoval releases the host when etcd's own list no longer holds
 // the member. No annotation and no Node counts as proof.
 var etcdConfirmsRemoval = Rule{

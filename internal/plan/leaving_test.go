@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/plan"
 )
 
 func TestBeforeTheDrain(t *testing.T) {
@@ -352,6 +353,54 @@ func TestOneRemovalAtATime(t *testing.T) {
 				m.Machine, m.UnmatchedSince = "", ago(time.Hour)
 			})),
 			rule: "member_is_removed_by_the_safe_path", blames: "node-cp-2",
+		},
+	})
+}
+
+// A host that was deleted while it joins can become a voter between its release
+// and its end.
+func TestJoinerIsLetInFirst(t *testing.T) {
+	joiner := func(n int, age time.Duration, changes ...change) model.Snapshot {
+		s := healthy(n, append([]change{joining(n + 1)}, changes...)...)
+		m := &s.Machines[n]
+		m.InfrastructureReady, m.Created = true, ago(age)
+		deleting(n+1, model.PhaseWaitingForPreTerm)(&s)
+		return s
+	}
+	release := func(name string) model.Action { return model.ReleasePreTerminateHook{Machine: name} }
+	run(t, []tcase{
+		{name: "beside a single voter it is held", given: joiner(1, time.Minute), rule: "joiner_is_let_in_first", blames: "cp-2"},
+		{name: "but not for ever", given: joiner(1, model.JoinTime), action: release("cp-2")},
+		{name: "two voters could lose it again", given: joiner(2, time.Minute, replicas(2)), action: release("cp-3")},
+		{
+			name: "nor can one that is gone",
+			given: joiner(1, time.Minute, machine(2, func(m *model.Machine) {
+				m.InfrastructureGone = model.Known(true, now)
+			})),
+			action: release("cp-2"),
+		},
+	})
+}
+
+// A member that leads is alive, although it can't be reached from here.
+func TestWhoLeadsIsAlive(t *testing.T) {
+	run(t, []tcase{
+		{
+			name: "a deleted Machine whose Node object is gone",
+			given: healthy(3, dead(1), deleting(1, model.PhaseDraining), machine(1, func(m *model.Machine) {
+				m.Node.Value = model.Node{}
+			})),
+			rule: "drain_comes_before_member",
+		},
+		{
+			name: "a member without a Machine",
+			given: healthy(3, func(s *model.Snapshot) {
+				s.Etcd.Members.Value = append(s.Etcd.Members.Value, model.Member{
+					ID: 9, Name: "gone-0000000a", Leader: true, UnmatchedSince: ago(time.Hour), NodeReady: model.No, Answers: model.Unknown[bool]("no Node", now),
+				})
+				s.Etcd.Members.Value[0].Leader = false
+			}),
+			rule: plan.Settled,
 		},
 	})
 }

@@ -40,7 +40,7 @@ func (v *view) abandoned(member model.Member) bool {
 	if member.Machine != "" || member.UnmatchedSince.IsZero() {
 		return false
 	}
-	if member.Answers.Known && member.Answers.Value || member.NodeReady != model.No {
+	if showsLife(member) || member.NodeReady != model.No {
 		return false
 	}
 	grace := orphanGrace

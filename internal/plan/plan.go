@@ -35,6 +35,7 @@ func rules() []Rule {
 		quorumSurvivesRemoval,
 		leaderMovesFirst,
 		memberIsRemoved,
+		joinerIsLetInFirst,
 		etcdConfirmsRemoval,
 		specCanBeFollowed,
 		firstServerStarts,

@@ -81,6 +81,17 @@ func AfterLoss(members []model.Member, id uint64) Verdict {
 	return v
 }
 
+// AfterJoinAndLoss tells whether the members can still agree if one more joins
+// them, becomes a voter and stops without having been removed.
+func AfterJoinAndLoss(members []model.Member) Verdict {
+	voters, healthy := count(members, nobody)
+	v := Verdict{OK: healthy >= Size(voters+1) || !Join(members).OK}
+	if !v.OK {
+		v.Why = fmt.Sprintf("with one voter more that is lost again %d of %d would be healthy, %d are needed", healthy, voters+1, Size(voters+1))
+	}
+	return v
+}
+
 // Join tells whether etcd will accept another member. It refuses every
 // addition while a voter is down, and a second learner.
 func Join(members []model.Member) Verdict {

@@ -281,9 +281,9 @@ func (a actor) groundHolds(c Choice, s Sight) bool {
 	case model.Drained:
 		return a.without&NotLeader != 0 || !server.has(Leader) || !s.healthyVoter()
 	case model.HostDead:
-		return a.without&SilentHost != 0 || !answers && server.Machine() != NoMachine && hostIsDead(s)
+		return a.without&SilentHost != 0 || !answers && !server.has(Leader) && server.Machine() != NoMachine && hostIsDead(s)
 	case model.NoMachine:
-		return a.without&SilentHost != 0 || !answers && server.Machine() == NoMachine && server.Node() != Ready
+		return a.without&SilentHost != 0 || !answers && !server.has(Leader) && server.Machine() == NoMachine && server.Node() != Ready
 	default:
 		return false
 	}
@@ -311,12 +311,34 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	if a.without&MemberGone == 0 && !neverServer && (live.EtcdUnknown || s.listed()) {
 		return outcome{}
 	}
+	if a.without&MemberGone == 0 && !neverServer && mayJoin(live.Servers[on]) && !live.canLoseOneMore() {
+		return outcome{}
+	}
 	out := outcome{done: true}
 	if s.Member() == Voter && w.Initialized {
 		out.breach = "I11: a host is released while etcd lists its member"
 	}
 	s.clear(PreDrainHook | PreTerminateHook)
 	return out
+}
+
+// mayJoin tells whether the host may be about to join.
+func mayJoin(s Sight) bool {
+	return s&hostIsGone == 0 && s.server().has(Provisioned) && s.server()&(NodeRef|Late) == 0 && !s.server().listed()
+}
+
+// canLoseOneMore is quorum.AfterJoinAndLoss.
+func (v *View) canLoseOneMore() bool {
+	all, healthy := v.tally(-1)
+	if healthy > (all+1)/2 || healthy < all {
+		return true
+	}
+	for _, s := range v.Servers {
+		if m := s.server().Member(); m == Unstarted || m == Learner {
+			return true
+		}
+	}
+	return false
 }
 
 func dropHooks(w *World, on int) outcome {

@@ -8,8 +8,8 @@ func (w *World) removalBreach(on int, abrupt bool) string {
 	if w.kubeletWorks(s) && s.Node() == Ready && s.Machine() != NoMachine && drainToCome {
 		return "I1: a live server that is not drained loses its member"
 	}
-	if s.has(Leader) && s.works() {
-		return "I5: the leader is removed"
+	if s.has(Leader) && s.sight().answers() == Answers {
+		return "I5: a leader is removed that could have handed over"
 	}
 	for i, other := range w.Servers {
 		if i != on && other.listed() && other.Asked() != NotAsked && other.Host() == Up && w.kubeletWorks(s) {

@@ -14,6 +14,9 @@ func clockSteps(out []Step, s Server, n int8) []Step {
 	if s.Machine() == NoMachine && s.listed() && s.Unmatched() < PastJoinWindow {
 		out = add(out, OrphanAges, n)
 	}
+	if s.Machine() != NoMachine && s.has(Provisioned) && s&(NodeRef|Late) == 0 && !s.listed() {
+		out = add(out, JoinTakesLong, n)
+	}
 	return out
 }
 
@@ -38,7 +41,7 @@ func (s Server) brokenForLong() bool {
 	case s.has(NodeRef):
 		return s.Node() == NoNode
 	default:
-		return s.Host() == Dead || s.Host() == Gone || s.has(Joined) && !s.listed()
+		return s.Host() == Dead || s.Host() == Gone || s.has(Late) || s.has(Joined) && !s.listed()
 	}
 }
 
@@ -51,9 +54,6 @@ func (r rules) faultSteps(out []Step, w *World, n int8) []Step {
 	}
 	if r.deathInWindow || !w.removalWindow(n) {
 		out = breakages(out, w, n)
-	}
-	if w.Left[NodeDelete] > 0 && s.Node() != NoNode {
-		out = add(out, NodeDeleted, n)
 	}
 	if s.Machine() == NoMachine || s.Phase() > WaitingForPreTerminate {
 		return out
@@ -85,6 +85,9 @@ func breakages(out []Step, w *World, n int8) []Step {
 	}
 	if w.Left[KubeletDeath] > 0 && host == Up && s.Node() != NoNode && !s.has(KubeletDead) {
 		out = add(out, KubeletDies, n)
+	}
+	if w.Left[NodeDelete] > 0 && s.Node() != NoNode {
+		out = add(out, NodeDeleted, n)
 	}
 	if w.Left[Corruption] > 0 && s.works() {
 		out = add(out, EtcdBreaks, n)

@@ -3,7 +3,10 @@ package sim
 // hostSteps is what infrastructure, RKE2, etcd and the kubelet of a server do.
 func hostSteps(out []Step, w *World, n int8, quorum bool) []Step {
 	s := w.Servers[n]
-	if s.Host() == Unprovisioned && s.Machine() != NoMachine && s.Phase() < DeletingHost {
+	// A host that is still being made when core may destroy it does not get as
+	// far as to join before that.
+	released := s.Machine() == Deleting && s.Phase() == WaitingForPreTerminate && s&(PreTerminateHook|ForeignHook) == 0
+	if s.Host() == Unprovisioned && s.Machine() != NoMachine && s.Phase() < DeletingHost && !released {
 		out = add(out, HostProvisioned, n)
 	}
 	if s.Host() == Up {
@@ -27,7 +30,7 @@ func joinSteps(out []Step, w *World, n int8, quorum bool) []Step {
 	s := w.Servers[n]
 	switch s.Member() {
 	case NoMember:
-		if s&(Joined|TornDown) != 0 {
+		if s&(Joined|TornDown|Late) != 0 {
 			return out
 		}
 		if all, _ := w.voters(); all == 0 && !w.Initialized {

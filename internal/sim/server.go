@@ -36,6 +36,8 @@ const (
 	// Waited: core has come to the pre-terminate hook once and back. It then
 	// does not drain any more.
 	Waited Server = 1 << 30
+	// Late: it has taken longer to join than any server that will.
+	Late Server = 1 << 31
 )
 
 // Places of the fields that are wider than a flag.

@@ -8,7 +8,7 @@ type Sight uint32
 // What is seen comes from three sources, one after the other.
 const (
 	// fromManagement: the Machine and its infrastructure object.
-	fromManagement Sight = 1<<12 - 1
+	fromManagement Sight = 1<<12 - 1 | Sight(Late)
 	// fromWorkload: the Node, and who serves removal annotations.
 	fromWorkload Sight = 1<<25 - 1 - (1<<18 - 1)
 	// fromEtcd: the member list, and what each member answers.
@@ -33,7 +33,7 @@ const (
 )
 
 // seen are the bits of a Server that are reported as they are.
-const seen = Sight(1<<11-1) | fromWorkload | Sight(1<<30-1-(1<<25-1))
+const seen = Sight(1<<11-1) | Sight(Late) | fromWorkload | Sight(1<<30-1-(1<<25-1))
 
 // sight is what can be seen of a server. Etcd is asked through the Node.
 func (s Server) sight() Sight {

@@ -119,6 +119,9 @@ func (v *View) machine(i int, n *Names) model.Machine {
 		PreDrainHook: s.has(PreDrainHook), PreTerminateHook: s.has(PreTerminateHook),
 		InfrastructureReady: s.has(Provisioned), InfrastructureGone: model.Known(sight&hostIsGone != 0, epoch),
 	}
+	if !s.has(Late) && !s.has(NodeRef) {
+		m.Created = epoch.Add(-momentAgo)
+	}
 	if s.has(Outdated) {
 		m.Outdated = outdatedVersion
 	}

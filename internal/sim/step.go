@@ -34,6 +34,7 @@ const (
 	LoadBalancersSettle
 	AskingLasts
 	OrphanAges
+	JoinTakesLong
 	// People who do what they are there for.
 	HealthCheckDeletes
 	ForeignHookRemoved
@@ -143,6 +144,8 @@ func (w *World) applyProgress(st Step, s *Server) {
 		s.setAsked(s.Asked() + 1)
 	case OrphanAges:
 		s.setUnmatched(s.Unmatched() + 1)
+	case JoinTakesLong:
+		s.set(Late)
 	case HealthCheckDeletes:
 		s.setMachine(Deleting)
 	case ForeignHookRemoved:

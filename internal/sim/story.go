@@ -207,7 +207,7 @@ var sentences = [numKinds]string{
 	NodeRegisters: "Node %s registers", PodsTornDown: "RKE2 stops the static pods of %s", RKE2RemovesMember: "RKE2 removes the member of %s",
 	NodeTurnsNotReady: "Node %s turns not Ready", NodeTurnsReady: "Node %s turns Ready", LeaderElected: "%s is elected leader",
 	SilenceLasts: "Node %s stays not Ready for long", LoadBalancersSettle: "load balancers let go of %s", AskingLasts: "time passes since RKE2 was asked about %s",
-	OrphanAges: "time passes and the member of %s has no Machine", HealthCheckDeletes: "a health check deletes %s", ForeignHookRemoved: "the owner of the other hook lets go of %s",
+	JoinTakesLong: "%s takes too long to join", OrphanAges: "time passes and the member of %s has no Machine", HealthCheckDeletes: "a health check deletes %s", ForeignHookRemoved: "the owner of the other hook lets go of %s",
 	HostDies: "the host of %s dies", HostFreezes: "the host of %s freezes", HostThaws: "the host of %s thaws", KubeletDies: "the kubelet of %s dies",
 	EtcdBreaks: "the etcd of %s breaks", NodeDeleted: "somebody deletes Node %s", RKE2FallsSilent: "RKE2 serves no removal any more",
 	ForeignHookAdded: "somebody puts a hook on %s", HooksStripped: "somebody strips the hooks off %s", InfrastructureLost: "the infrastructure of %s disappears",

@@ -88,7 +88,8 @@ func (w *World) Lost() bool {
 			continue
 		}
 		all++
-		if (s.Host() == Up || s.Host() == Frozen) && s&(TornDown|Corrupt) == 0 {
+		condemned := s.Node() == NoNode && s.has(NodeRef) // RKE2 stops it, as its Node was deleted
+		if (s.Host() == Up || s.Host() == Frozen) && s&(TornDown|Corrupt) == 0 && !condemned {
 			can++
 		}
 	}
@@ -199,6 +200,9 @@ func (s *Server) forget() {
 	}
 	if !s.listed() {
 		s.clear(RemovesMembers | Corrupt)
+	}
+	if s.has(NodeRef) || s.listed() {
+		s.clear(Late)
 	}
 	if s.Machine() != NoMachine || !s.listed() {
 		s.setUnmatched(JustSeen)
