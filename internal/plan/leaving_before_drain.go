@@ -154,8 +154,8 @@ func (v *view) makeSafe(m *model.Machine, member model.Member) (model.Decision, 
 		return v.replace(m, verdict)
 	}
 	have, want := v.healthyVotersStaying(), v.votersToKeep()
-	if have >= want || !member.HealthyVoter() || v.isFull() {
-		return pass()
+	if have >= want || !member.HealthyVoter() || v.isFull() || v.removalIsUnderWay(m) {
+		return pass() // a removal that is under way is finished, whatever would be better now
 	}
 	verdict.Why = fmt.Sprintf("%d healthy voters stay, %d are wanted", have, want)
 	return v.replace(m, verdict)

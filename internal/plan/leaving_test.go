@@ -336,6 +336,7 @@ func TestOneRemovalAtATime(t *testing.T) {
 	asked := machine(2, func(m *model.Machine) {
 		m.Node.Value.RemovalAsked, m.Node.Value.RemovalAskedAt = true, ago(time.Second)
 	})
+	askedLongAgo := machine(2, func(m *model.Machine) { m.Node.Value.RemovalAsked, m.Node.Value.RemovalAskedAt = true, ago(time.Hour) })
 	run(t, []tcase{
 		{
 			name:  "not that of another server that is drained",
@@ -346,6 +347,11 @@ func TestOneRemovalAtATime(t *testing.T) {
 			name:  "not that of a dead host",
 			given: healthy(5, replicas(3), dead(1), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreTerm), asked),
 			rule:  "member_is_removed_by_the_safe_path", blames: "node-cp-2",
+		},
+		{
+			name:   "but the one under way is finished, though another server is missing meanwhile",
+			given:  healthy(5, dead(1), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreTerm), askedLongAgo),
+			action: model.RemoveMember{Member: 2, Ground: model.Drained, Name: "node-cp-2-0000000a", Machine: "cp-2"},
 		},
 		{
 			name: "not an orphan",

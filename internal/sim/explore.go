@@ -38,6 +38,9 @@ type Options struct {
 	MaxStates int
 	// Watch is called now and then, nil for never.
 	Watch func(Figures)
+	// Now is the clock that the figures are measured with, nil for none: then
+	// Elapsed stays zero.
+	Now func() time.Time
 }
 
 // Figures are the size and the cost of an exploration.
@@ -74,16 +77,13 @@ const batchStates = 1 << 14
 // Explore walks every state that can be reached and checks all invariants.
 func Explore(o Options) (*Result, error) {
 	e := newExploration(o)
-	begin := time.Now()
 	for _, w := range o.begin() {
 		e.root(w)
 	}
-	err := e.walk(begin)
-	e.figures.Elapsed = time.Since(begin)
+	err := e.walk()
 	if err == nil && e.found == nil {
 		e.findDeadEnd()
 	}
-	e.figures.Elapsed = time.Since(begin)
 	e.measure()
 	res := &Result{Figures: e.figures}
 	if e.found != nil {
@@ -116,6 +116,13 @@ func (o Options) begin() []World {
 	return []World{outdated, w}
 }
 
+func (o Options) decider() Decider {
+	if o.Decide == nil {
+		return plan.Decide
+	}
+	return o.Decide
+}
+
 // room is how many servers a run may have at once: the wished ones, the surge,
 // one rescue, and what dead hosts leave in etcd's list.
 func (o Options) room() int {
@@ -137,6 +144,7 @@ type exploration struct {
 	graph     graph
 	found     *finding
 	memo      *memo
+	began     time.Time
 }
 
 // finding is a broken invariant: in a state, or on one of its moves.
@@ -147,9 +155,7 @@ type finding struct {
 }
 
 func newExploration(o Options) *exploration {
-	if o.Decide == nil {
-		o.Decide = plan.Decide
-	}
+	o.Decide = o.decider()
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -161,6 +167,9 @@ func newExploration(o Options) *exploration {
 		e.workers = append(e.workers, e.newWorker())
 	}
 	e.figures.Workers = o.Workers
+	if o.Now != nil {
+		e.began = o.Now()
+	}
 	return e
 }
 
@@ -198,7 +207,7 @@ func (e *exploration) root(w World) {
 }
 
 // walk goes level by level, so that the first way to a state is a shortest.
-func (e *exploration) walk(begin time.Time) error {
+func (e *exploration) walk() error {
 	for len(e.frontier) > 0 {
 		var next []uint32
 		for rest := e.frontier; len(rest) > 0; {
@@ -206,7 +215,6 @@ func (e *exploration) walk(begin time.Time) error {
 			rest = rest[len(batch):]
 			next = append(next, e.batch(batch)...)
 			e.figures.States = e.states()
-			e.figures.Elapsed = time.Since(begin)
 			if e.Watch != nil {
 				e.measure()
 				e.Watch(e.figures)
@@ -233,6 +241,9 @@ func (e *exploration) states() uint64 {
 }
 
 func (e *exploration) measure() {
+	if e.Now != nil {
+		e.figures.Elapsed = e.Now().Sub(e.began)
+	}
 	e.figures.Bytes, e.figures.Views = e.graph.bytes(), e.memo.size()
 	for _, s := range e.shards {
 		e.figures.Bytes += s.bytes()

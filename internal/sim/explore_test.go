@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 )
 
 func TestTry(t *testing.T) {
@@ -31,6 +32,7 @@ func TestTry(t *testing.T) {
 	o.Budget[WholeDelete] = uint8(env("WHOLE", 0))
 	o.Empty = env("EMPTY", 0) == 1
 	o.DeathInWindow = env("WINDOW", 0) == 1
+	o.Now = time.Now
 	o.MaxStates = env("MAX", 5000000)
 	r, err := Explore(o)
 	if err != nil {
