@@ -152,7 +152,7 @@ func newEnvironment(ctx context.Context, o Options) (*envtest.Environment, error
 	environment.ControlPlane.Etcd = etcd
 	api, secure := environment.ControlPlane.GetAPIServer(), loopback.Address()
 	api.Path = filepath.Join(programs, "kube-apiserver")
-	api.SecureServing.Address, api.SecureServing.Port = secure.Addr().String(), strconv.Itoa(int(secure.Port()))
+	api.Address, api.Port = secure.Addr().String(), strconv.Itoa(int(secure.Port()))
 	if o.Arguments != nil {
 		o.Arguments(api.Configure())
 	}

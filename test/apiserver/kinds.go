@@ -28,10 +28,10 @@ var (
 	Drover = Kinds{droverModule, "config/crd/bases"}
 	// Laboratory are the kinds of the laboratory's infrastructure provider.
 	Laboratory = Kinds{droverModule, "lab/api/crds"}
-	// ClusterAPI are all kinds of Cluster API's core provider, and Clusters is
-	// the first among them.
+	// ClusterAPI are all kinds of Cluster API's core provider.
 	ClusterAPI = Kinds{clusterAPIModule, "core/config/crd/bases"}
-	Clusters   = Kinds{clusterAPIModule, "core/config/crd/bases/cluster.x-k8s.io_clusters.yaml"}
+	// Clusters are nothing but the first among them.
+	Clusters = Kinds{clusterAPIModule, "core/config/crd/bases/cluster.x-k8s.io_clusters.yaml"}
 )
 
 // folder is where the definitions are.

@@ -7,13 +7,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/drover-project/drover/internal/act"
 	product "github.com/drover-project/drover/internal/controller"
@@ -57,10 +54,7 @@ func prepare(ctx context.Context, s *apiserver.Server) error {
 	if api, err = s.Client(scheme); err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(s.Config, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-	})
+	mgr, err := s.Manager(scheme)
 	if err != nil {
 		return err
 	}

@@ -8,21 +8,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
-	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/act"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/observe"
@@ -59,23 +51,14 @@ func TestMain(m *testing.M) {
 // prepare runs the reconciler as the product does, with everything but the
 // workload clusters.
 func prepare(_ context.Context, s *apiserver.Server) error {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme,
-		apiextensionsv1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return err
-		}
+	scheme, err := apiserver.Scheme()
+	if err != nil {
+		return err
 	}
-	var err error
 	if api, err = s.Client(scheme); err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(s.Config, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-	})
+	mgr, err := s.Manager(scheme)
 	if err != nil {
 		return err
 	}

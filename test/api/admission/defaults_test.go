@@ -40,9 +40,9 @@ func fromYAML(t *testing.T, document string) string {
 	return text(t, value)
 }
 
-func TestDefaultsAreStored(t *testing.T) {
-	for name, c := range map[string]struct{ manifest, want string }{
-		"control plane": {controlPlane, `
+// defaulted is the spec of controlPlane, and of what says the same in v1beta1, as
+// it is stored.
+const defaulted = `
 agentConfig: {format: cloud-config}
 machineTemplate:
   spec:
@@ -51,8 +51,12 @@ machineTemplate:
 replicas: 1
 rolloutStrategy: {type: RollingUpdate}
 version: v1.35.3+rke2r1
-`},
-		"config": {machineConfig, `{agentConfig: {format: cloud-config}}`},
+`
+
+func TestDefaultsAreStored(t *testing.T) {
+	for name, c := range map[string]struct{ manifest, want string }{
+		"control plane": {controlPlane, defaulted},
+		"config":        {machineConfig, `{agentConfig: {format: cloud-config}}`},
 		"config without a spec": {`
 apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
 kind: RKE2Config
@@ -150,16 +154,7 @@ func TestOlderVersion(t *testing.T) {
 	}
 	warnings(t)
 	object.SetAPIVersion("controlplane.cluster.x-k8s.io/v1beta2")
-	want := fromYAML(t, `
-agentConfig: {format: cloud-config}
-machineTemplate:
-  spec:
-    deletion: {nodeDrainTimeoutSeconds: 120, nodeVolumeDetachTimeoutSeconds: 300, nodeDeletionTimeoutSeconds: 10}
-    infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: LabMachineTemplate, name: servers}
-replicas: 1
-rolloutStrategy: {type: RollingUpdate}
-version: v1.35.3+rke2r1
-`)
+	want := fromYAML(t, defaulted)
 	if diff := cmp.Diff(want, stored(t, object)); diff != "" {
 		t.Errorf("(- want, + stored):\n%s", diff)
 	}
