@@ -11,8 +11,10 @@ import (
 // defaultSamples is where the Makefile looks for them too, as seen from this folder.
 const defaultSamples = "../../../shared/compat/caprke2-samples"
 
-// Every manifest that users of CAPRKE2 start from is accepted, and replaces nothing when it is applied again.
-func TestSamples(t *testing.T) {
+// playSamples has every manifest applied that users of CAPRKE2 start from: it is accepted, and replaces nothing when it
+// is applied again.
+func playSamples(t *testing.T, turn *queue) {
+	t.Helper()
 	samples := os.Getenv("SAMPLES")
 	if samples == "" {
 		samples = defaultSamples
@@ -24,5 +26,6 @@ func TestSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	turn.wait(t)
 	run(t, lab, "compat", "--samples", samples)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,17 +33,62 @@ func TestStories(t *testing.T) {
 			t.Fatalf("bin/%s is missing: run make build first", name)
 		}
 	}
+	queue := newQueue(t, "STORIES_AT_ONCE")
 	for _, s := range story.All() {
 		t.Run(s.Name, func(t *testing.T) {
-			if s.OnRequest && os.Getenv("STORIES") != "all" {
-				t.Skip("plays on request: make stories STORIES=all")
-			}
 			if !s.Alone {
-				t.Parallel()
+				queue.wait(t)
 			}
 			run(t, filepath.Join(bin, "lab"), "story", "run", s.Name)
 		})
 	}
+	t.Run("samples", func(t *testing.T) { playSamples(t, queue) })
+	queue.open()
+}
+
+// queue lets tests run side by side, so many at a time, in the order in which they came: go test by itself takes them in
+// any order, and a long one that comes last is waited for.
+type queue struct {
+	room  int
+	turns []chan struct{}
+	ended chan struct{}
+}
+
+// newQueue reads from the environment how many may run at a time.
+func newQueue(t *testing.T, variable string) *queue {
+	t.Helper()
+	room := 1
+	if text := os.Getenv(variable); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			t.Fatalf("%s=%s is no number of stories", variable, text)
+		}
+		room = n
+	}
+	return &queue{room: room, ended: make(chan struct{}, 100)}
+}
+
+// wait returns when it is the test's turn.
+func (q *queue) wait(t *testing.T) {
+	t.Helper()
+	turn := make(chan struct{})
+	q.turns = append(q.turns, turn)
+	t.Cleanup(func() { q.ended <- struct{}{} })
+	t.Parallel()
+	<-turn
+}
+
+// open lets the first ones go, and each of the others when one has ended. Call it when all wait.
+func (q *queue) open() {
+	for range q.room {
+		q.ended <- struct{}{}
+	}
+	go func() {
+		for _, turn := range q.turns {
+			<-q.ended
+			close(turn)
+		}
+	}()
 }
 
 // run plays a story, or whatever the arguments ask for, in a process of its own, as a user would, and passes its lines

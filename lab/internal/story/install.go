@@ -33,8 +33,7 @@ const (
 )
 
 var installRelease = Story{
-	OnRequest: true,
-	Name:      "install",
+	Name: "install",
 	Purpose: "clusterctl installs a release from a local repository; its managers run as pods with the rights and flags of the " +
 		"manifests, create a cluster from the release's template, and are upgraded.",
 	setup: Setup{Nodes: managerNodes},

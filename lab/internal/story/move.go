@@ -31,8 +31,7 @@ const (
 )
 
 var moveCluster = Story{
-	OnRequest: true,
-	Name:      "move",
+	Name: "move",
 	Purpose: "A cluster is moved to another management cluster by clusterctl while clients write: no machine notices, " +
 		"and an upgrade there is as safe as it was here.",
 	play: playMove,

@@ -19,8 +19,7 @@ const (
 )
 
 var takeover = Story{
-	OnRequest: true,
-	Name:      "takeover",
+	Name: "takeover",
 	Purpose: "A cluster that another provider built comes under Drover while clients write: in ten minutes nothing is replaced or " +
 		"rewritten, and an upgrade afterwards is as safe as any.",
 	setup: Setup{ProviderLater: true},
