@@ -42,8 +42,10 @@ var replacementBeforeDrain = Rule{
 		if !v.Etcd.Members.Known {
 			return wait(v.unknownMembers(m.Name, "Machine "+m.Name+" is not drained"))
 		}
+		// A member that does not work needs no replacement, but the others must
+		// have their quorum: while they elect a leader nobody seems to work.
 		member, listed := v.MemberOf(m.Name)
-		if !listed || !member.HealthyVoter() {
+		if !listed {
 			return pass()
 		}
 		if d, ok := v.makeSafe(m, member); ok {

@@ -63,6 +63,15 @@ func TestBeforeTheDrain(t *testing.T) {
 			action: model.ReleasePreDrainHook{Machine: "cp-1"},
 		},
 		{
+			name: "while a leader is elected nobody seems to work: the drain is held",
+			given: healthy(4, replicas(3), deleting(1, model.PhaseWaitingForPreDrain), excluded(1, time.Minute), func(s *model.Snapshot) {
+				for i := range s.Etcd.Members.Value {
+					s.Etcd.Members.Value[i].Leader, s.Etcd.Members.Value[i].Answers = false, model.Known(false, now)
+				}
+			}),
+			rule: "replacement_before_drain", blames: "node-cp-2-0000000a",
+		},
+		{
 			name:  "unknown members hold the drain",
 			given: healthy(3, deleting(1, model.PhaseWaitingForPreDrain), membersUnknown),
 			rule:  "replacement_before_drain", blames: "demo",

@@ -13,7 +13,8 @@ import (
 const joinWindow = 6 * time.Minute
 
 // orphanGrace is how long a member may be without a Machine when no Machine
-// can be the one it belongs to. It covers a stale list of Machines.
+// can be the one it belongs to and no Node runs it. It covers a stale list of
+// Machines.
 const orphanGrace = time.Minute
 
 // orphanMemberIsRemoved takes members out of etcd's list that belong to no
@@ -40,12 +41,12 @@ func (v *view) abandoned(member model.Member) bool {
 	if member.Machine != "" || member.UnmatchedSince.IsZero() {
 		return false
 	}
-	if showsLife(member) || member.NodeReady != model.No {
+	if showsLife(member) || member.NodeReady == model.Yes {
 		return false
 	}
 	grace := orphanGrace
-	if v.someMachineMayOwnIt() {
-		grace = joinWindow
+	if v.someMachineMayOwnIt() || member.NodeReady == model.Unclear {
+		grace = joinWindow // the Node of a host that is gone stays when core had no server to keep
 	}
 	return v.Now.Sub(member.UnmatchedSince) >= grace
 }

@@ -82,12 +82,14 @@ func AfterLoss(members []model.Member, id uint64) Verdict {
 }
 
 // AfterJoinAndLoss tells whether the members can still agree if one more joins
-// them, becomes a voter and stops without having been removed.
+// them, becomes a voter and stops without having been removed. Nobody joins
+// before every voter that does not work is off the list, so that only those
+// that work are counted.
 func AfterJoinAndLoss(members []model.Member) Verdict {
-	voters, healthy := count(members, nobody)
-	v := Verdict{OK: healthy >= Size(voters+1) || !Join(members).OK}
+	_, healthy := count(members, nobody)
+	v := Verdict{OK: healthy >= Size(healthy+1)}
 	if !v.OK {
-		v.Why = fmt.Sprintf("with one voter more that is lost again %d of %d would be healthy, %d are needed", healthy, voters+1, Size(voters+1))
+		v.Why = fmt.Sprintf("with one voter more that is lost again %d of %d would be healthy, %d are needed", healthy, healthy+1, Size(healthy+1))
 	}
 	return v
 }

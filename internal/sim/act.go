@@ -109,10 +109,10 @@ func (a actor) create(w *World, v *View, c Choice) outcome {
 	if i < 0 {
 		return outcome{done: true, breach: "I9: there is no end to new Machines"}
 	}
+	out := outcome{done: true, breach: w.someoneJoins()}
 	s := PreDrainHook | PreTerminateHook
 	s.setMachine(Staying)
 	w.Servers[i] = s
-	out := outcome{done: true}
 	if most := int(w.Replicas+w.Surge) + 1; all+1 > most {
 		out.breach = "I9: more Machines than replicas, surge and one rescue"
 	}
@@ -168,8 +168,9 @@ func (a actor) releasePreDrain(w *World, on int) outcome {
 	if s.Machine() != Deleting || !s.has(PreTerminateHook) || !s.has(PreDrainHook) {
 		return outcome{}
 	}
+	out := outcome{done: true, breach: w.drainBreach(on)}
 	s.clear(PreDrainHook)
-	return outcome{done: true, breach: w.twoLeave(on)}
+	return out
 }
 
 // pastPreDrain tells whether core drains the Machine or is further.
@@ -315,6 +316,9 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 		return outcome{}
 	}
 	out := outcome{done: true}
+	if s.has(ForeignHook) {
+		out.breach = "I13: somebody else's hook is passed over"
+	}
 	if s.Member() == Voter && w.Initialized {
 		out.breach = "I11: a host is released while etcd lists its member"
 	}
@@ -329,16 +333,8 @@ func mayJoin(s Sight) bool {
 
 // canLoseOneMore is quorum.AfterJoinAndLoss.
 func (v *View) canLoseOneMore() bool {
-	all, healthy := v.tally(-1)
-	if healthy > (all+1)/2 || healthy < all {
-		return true
-	}
-	for _, s := range v.Servers {
-		if m := s.server().Member(); m == Unstarted || m == Learner {
-			return true
-		}
-	}
-	return false
+	_, healthy := v.tally(-1)
+	return healthy > (healthy+1)/2
 }
 
 func dropHooks(w *World, on int) outcome {

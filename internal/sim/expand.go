@@ -90,7 +90,7 @@ func (x *expander) expand(w *World) result {
 	for _, st := range x.steps {
 		after := *w
 		after.Apply(st)
-		x.add(&after, stepBreach(st, w, &after), Move{Step: st, Stepped: true})
+		x.add(&after, x.stepBreach(st, w, &after), Move{Step: st, Stepped: true})
 	}
 	if x.stale {
 		x.late(&now, j)
@@ -172,6 +172,9 @@ func (x *expander) try(w *World, v *View, m Move) {
 		return
 	}
 	after.settle()
+	if o.breach == "" && !m.Stepped {
+		o.breach = lossBreach(&after, x.hooksGetLost)
+	}
 	x.add(&after, o.breach, m)
 }
 

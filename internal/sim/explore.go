@@ -175,7 +175,7 @@ func newExploration(o Options) *exploration {
 
 func (e *exploration) expander() *expander {
 	return &expander{
-		rules: rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, merged: true},
+		rules: rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, hooksGetLost: e.Budget[HookLoss] > 0, merged: true},
 		actor: actor{without: e.Without},
 		stale: e.Stale, blackouts: e.Blackouts, memo: e.memo,
 	}

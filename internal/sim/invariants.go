@@ -11,6 +11,12 @@ func (w *World) removalBreach(on int, abrupt bool) string {
 	if s.has(Leader) && s.sight().answers() == Answers {
 		return "I5: a leader is removed that could have handed over"
 	}
+	if s.has(ForeignHook) && s.Host() == Up {
+		return "I13: somebody else's hook is passed over"
+	}
+	if breach := w.tooFew(on); breach != "" {
+		return breach
+	}
 	for i, other := range w.Servers {
 		if i != on && other.listed() && other.Asked() != NotAsked && other.Host() == Up && w.kubeletWorks(s) {
 			return "I4: two members are being removed at once"
@@ -48,16 +54,71 @@ func (w *World) twoLeave(on int) string {
 	return ""
 }
 
-// stepBreach holds a step of the surroundings to I2: what RKE2 does because we
-// asked it must not cost the quorum either.
-func stepBreach(st Step, before, after *World) string {
-	if st.Kind != PodsTornDown && st.Kind != RKE2RemovesMember {
+// tooFew tells whether a healthy server begins to leave before those that stay
+// are enough: all that are wished with maxSurge 1, one fewer with maxSurge 0.
+// With no room for another replacement there may be fewer.
+func (w *World) tooFew(on int) string {
+	all, _ := w.machines()
+	if !w.kubeletWorks(w.Servers[on]) || w.Servers[on].Asked() != NotAsked || all > int(w.Replicas+w.Surge) {
 		return ""
 	}
-	if before.Servers[st.Server].Asked() != NotAsked && before.Quorum() && !after.Quorum() {
-		return "I2: RKE2, asked by us to remove a member, costs the quorum"
+	enough := int(w.Replicas)
+	if w.Surge == 0 {
+		enough--
+	}
+	for _, s := range w.Servers {
+		if s.Machine() == Staying && s.works() {
+			enough--
+		}
+	}
+	if enough > 0 {
+		return "I12: a server leaves before its replacement votes"
 	}
 	return ""
+}
+
+// drainBreach holds the release of a drain to the invariants.
+func (w *World) drainBreach(on int) string {
+	s := w.Servers[on]
+	if all, _ := w.machines(); w.kubeletWorks(s) && s.Node() == Ready && s.Excluded() != Settled && all > 1 {
+		return "I14: a server is drained before load balancers have let go of it"
+	}
+	if breach := w.tooFew(on); breach != "" {
+		return breach
+	}
+	return w.twoLeave(on)
+}
+
+// someoneJoins tells whether a server that stays is on its way in while another
+// one is made.
+func (w *World) someoneJoins() string {
+	for _, s := range w.Servers {
+		if s.Machine() == Staying && s.Member() != Voter && !s.has(NodeRef) && (s.Host() == Unprovisioned || s.Host() == Up) {
+			return "I15: two servers join at once"
+		}
+	}
+	return ""
+}
+
+// lossBreach holds a move to I2: as long as nothing fails and nobody does
+// anything, the quorum is not lost for good, whatever core and RKE2 do because
+// of what we did.
+func lossBreach(after *World, fault bool) string {
+	if !fault && after.Lost() {
+		return "I2: the quorum is lost, and nothing failed just now"
+	}
+	return ""
+}
+
+// stepBreach holds a step of the surroundings to I2. The World before was not
+// lost. Without our hooks core destroys a host before anybody can help it.
+func (r rules) stepBreach(st Step, before, after *World) string {
+	if st.Kind == PodsTornDown || st.Kind == RKE2RemovesMember {
+		if before.Servers[st.Server].Asked() != NotAsked && before.Quorum() && !after.Quorum() {
+			return "I2: RKE2, asked by us to remove a member, costs the quorum"
+		}
+	}
+	return lossBreach(after, !st.Progress() || r.hooksGetLost)
 }
 
 // reached tells whether the World is as wished. The planner must agree that

@@ -24,7 +24,7 @@ type Stage struct {
 // NewStage begins with the first World of the options. Faults may happen as
 // often as their budget allows.
 func NewStage(o Options) *Stage {
-	s := &Stage{World: o.begin()[0], rules: rules{deathInWindow: true, restarts: true}, decide: o.decider(), actor: actor{without: o.Without}}
+	s := &Stage{World: o.begin()[0], rules: rules{deathInWindow: true, restarts: true, hooksGetLost: o.Budget[HookLoss] > 0}, decide: o.decider(), actor: actor{without: o.Without}}
 	s.name()
 	return s
 }
@@ -83,7 +83,7 @@ func (s *Stage) Apply(st Step) error {
 	before := s.World
 	s.World.Apply(st)
 	s.name()
-	if breach := stepBreach(st, &before, &s.World); breach != "" {
+	if breach := s.stepBreach(st, &before, &s.World); breach != "" && !before.Lost() {
 		return fmt.Errorf("%s", breach)
 	}
 	return nil

@@ -80,6 +80,8 @@ type rules struct {
 	// deathInWindow lets servers fail between the moment in which RKE2 is
 	// asked to remove a member and the removal.
 	deathInWindow bool
+	// hooksGetLost: somebody may strip our hooks off a Machine.
+	hooksGetLost bool
 	// restarts lets the controller restart and forget.
 	restarts bool
 	// merged is for Worlds in canonical form, in which equal servers stand

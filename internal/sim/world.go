@@ -79,6 +79,13 @@ func (w *World) Quorum() bool {
 	return all > 0 && working > all/2
 }
 
+// condemned tells whether the server works on borrowed time: core destroys its
+// host, or RKE2 stops it because its Node was deleted.
+func (s Server) condemned() bool {
+	released := s.Phase() == WaitingForPreTerminate && s&(PreTerminateHook|ForeignHook) == 0
+	return s.Machine() == Deleting && (released || s.Phase() >= DeletingHost) || s.Node() == NoNode && s.has(NodeRef)
+}
+
 // Lost tells whether the data can't be had back any more by anything that the
 // model may do: not even with every frozen host awake there are enough voters.
 func (w *World) Lost() bool {
@@ -88,8 +95,7 @@ func (w *World) Lost() bool {
 			continue
 		}
 		all++
-		condemned := s.Node() == NoNode && s.has(NodeRef) // RKE2 stops it, as its Node was deleted
-		if (s.Host() == Up || s.Host() == Frozen) && s&(TornDown|Corrupt) == 0 && !condemned {
+		if (s.Host() == Up || s.Host() == Frozen) && s&(TornDown|Corrupt) == 0 && !s.condemned() {
 			can++
 		}
 	}
