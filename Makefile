@@ -125,8 +125,8 @@ fuzz: ## Convert arbitrary objects of every kind between the API versions, there
 STORIES_AT_ONCE ?= 2
 
 .PHONY: stories
-stories: build ## Run the stories of the laboratory (real etcd, API server and kubelet), up to STORIES_AT_ONCE side by side
-	SAMPLES="$(abspath $(SAMPLES))" STORIES_AT_ONCE=$(STORIES_AT_ONCE) go -C lab test -count=1 -v -parallel 100 -timeout 80m ./stories
+stories: build ## Run the stories of the laboratory (real etcd, API server and kubelet), STORIES_AT_ONCE side by side; STORIES=all for the longest one, too
+	SAMPLES="$(abspath $(SAMPLES))" STORIES="$(STORIES)" STORIES_AT_ONCE=$(STORIES_AT_ONCE) go -C lab test -count=1 -v -parallel 100 -timeout 80m ./stories
 
 # A checkout of the samples of Cluster API Provider RKE2: its folders examples and test.
 SAMPLES ?= ../shared/compat/caprke2-samples

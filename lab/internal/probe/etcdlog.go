@@ -16,7 +16,7 @@ import (
 const (
 	// etcdLogPeriod is how often the logs are read. They keep their time stamps, so it only has to be shorter than a
 	// machine's remaining life after it noted a removal: the next machine leaves after a drain at the soonest.
-	etcdLogPeriod  = 2 * time.Second
+	etcdLogPeriod  = 5 * time.Second
 	etcdLogTimeout = 10 * time.Second
 	// removedMessage is what every member notes when it applies a removal (etcd 3.6: server/etcdserver/api/membership).
 	removedMessage = "removed member"
@@ -25,7 +25,7 @@ const (
 )
 
 // etcdLogCommand prints the lines of removals from the log of a machine's member; machines without one print nothing.
-var etcdLogCommand = []string{"/bin/sh", "-c", "cat /var/log/pods/kube-system_etcd-*/etcd/*.log | grep -F '\"msg\":\"" + removedMessage + "\"'"}
+var etcdLogCommand = []string{"/bin/sh", "-c", "exec grep -hsF '\"msg\":\"" + removedMessage + "\"' /var/log/pods/kube-system_etcd-*/etcd/*.log"}
 
 // Machinery is what the logs are read through.
 type Machinery interface {

@@ -18,6 +18,9 @@ type Story struct {
 	// Alone is true for a story whose figures are promises: nothing else may
 	// run beside it. The others mostly wait, and may run together.
 	Alone bool
+	// OnRequest is true for a story that is left out of `make stories` unless STORIES=all is given: it would take a third
+	// of the time of all others together.
+	OnRequest bool
 	// setup is what its laboratory starts with; the zero value is the usual one.
 	setup Setup
 	play  func(ctx context.Context, r *Run) error
