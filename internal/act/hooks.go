@@ -37,9 +37,9 @@ func (a *Actor) restoreHooks(ctx context.Context, s *scope.Scope, snap model.Sna
 }
 
 // releasePreDrainHook lets core drain the Machine, unless another Machine has
-// got ahead of it.
+// got ahead of it, or one that was to stay has been deleted meanwhile.
 func (a *Actor) releasePreDrainHook(ctx context.Context, s *scope.Scope, snap model.Snapshot, act model.ReleasePreDrainHook) error {
-	live, err := a.liveMachines(ctx, s)
+	live, err := a.unchangedMachines(ctx, s, snap)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func TestDeadHost(t *testing.T) {
 
 	f.killMember(victim)
 	f.Expect(f.do(remove)).To(beRefused("exists"))
-	f.Expect(f.do(model.RemoveMember{Member: leader.ID, Name: leader.Name, Machine: leader.Machine, Ground: model.HostDead})).To(beRefused("leads, its host is not dead"))
+	f.Expect(f.do(model.RemoveMember{Member: leader.ID, Name: leader.Name, Machine: leader.Machine, Ground: model.HostDead})).To(beRefused("answers"))
 
 	f.leave(victim.Machine, model.PhaseDraining)
 	f.Expect(f.do(remove)).To(beRefused("is Ready"))

@@ -53,9 +53,6 @@ func (a *Actor) removeMember(ctx context.Context, s *scope.Scope, snap model.Sna
 // has checked.
 func (a *Actor) groundHolds(ctx context.Context, act model.RemoveMember, live *liveEtcd, member model.Member) error {
 	answers := member.Answers.Known && member.Answers.Value
-	if member.Leader && act.Ground != model.Drained {
-		return refuse("etcd member %s leads, its host is not dead", member.Label())
-	}
 	switch act.Ground {
 	case model.Drained:
 		if member.Leader && member.Healthy() {
@@ -74,6 +71,9 @@ func (a *Actor) groundHolds(ctx context.Context, act model.RemoveMember, live *l
 	case model.NoMachine:
 		if answers {
 			return refuse("etcd member %s answers, somebody runs it", member.Label())
+		}
+		if member.Leader {
+			return refuse("etcd member %s leads, somebody runs it", member.Label())
 		}
 		if node := live.nodes[live.homes[member.ID]]; node != nil && ready(node) {
 			return refuse("Node %s, on which etcd member %s runs, is Ready", node.Name, member.Label())

@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/admission":    {"internal/version", "api"},
 	"internal/certificates": {},
 	"internal/controller":   {"internal/conversion", "internal/admission", "internal/certificates", "internal/model", "internal/version", "internal/plan", "internal/report", "internal/render", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/trace", "api"},
-	"cmd":                   {"internal/model", "internal/version", "internal/plan", "internal/controller", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/report", "internal/trace", "api"},
+	"cmd":                   {"internal/model", "internal/version", "internal/plan", "internal/sim", "internal/controller", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/report", "internal/trace", "api"},
 }
 
 type listed struct {

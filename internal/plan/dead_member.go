@@ -32,18 +32,11 @@ var deadMemberGoesFirst = Rule{
 // nobody deleted keeps its member on mere silence, because it may be cut off
 // and alive.
 func (v *view) provenDead(m *model.Machine, member model.Member) bool {
-	if showsLife(member) {
+	if member.Answers.Known && member.Answers.Value {
 		return false
 	}
 	if m.InfrastructureGone.Known && m.InfrastructureGone.Value {
 		return true
 	}
 	return m.Deleting && v.hostIsDead(m)
-}
-
-// showsLife tells whether a member answers, or leads: whoever can't be reached
-// from here and still leads is reached by the others, who would have elected
-// another one.
-func showsLife(member model.Member) bool {
-	return member.Leader || member.Answers.Known && member.Answers.Value
 }

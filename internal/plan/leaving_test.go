@@ -401,13 +401,6 @@ func TestJoinerIsLetInFirst(t *testing.T) {
 func TestWhoLeadsIsAlive(t *testing.T) {
 	run(t, []tcase{
 		{
-			name: "a deleted Machine whose Node object is gone",
-			given: healthy(3, dead(1), deleting(1, model.PhaseDraining), machine(1, func(m *model.Machine) {
-				m.Node.Value = model.Node{}
-			})),
-			rule: "drain_comes_before_member",
-		},
-		{
 			name: "a member without a Machine",
 			given: healthy(3, func(s *model.Snapshot) {
 				s.Etcd.Members.Value = append(s.Etcd.Members.Value, model.Member{

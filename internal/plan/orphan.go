@@ -19,8 +19,9 @@ const orphanGrace = time.Minute
 
 // orphanMemberIsRemoved takes members out of etcd's list that belong to no
 // Machine and show no sign of life: leftovers of hosts that were destroyed
-// without a goodbye. A member that answers, or whose Node is Ready, is a
-// server somebody runs by hand, and is left alone.
+// without a goodbye. A member that answers, that leads (the others would have
+// elected another one if it did not live) or whose Node is Ready is a server
+// somebody runs by hand, and is left alone.
 var orphanMemberIsRemoved = Rule{
 	Name: "orphan_member_is_removed",
 	Why:  "A leaked voter counts against the quorum for ever and blocks every later join.",
@@ -41,7 +42,7 @@ func (v *view) abandoned(member model.Member) bool {
 	if member.Machine != "" || member.UnmatchedSince.IsZero() {
 		return false
 	}
-	if showsLife(member) || member.NodeReady == model.Yes {
+	if member.Leader || member.Answers.Known && member.Answers.Value || member.NodeReady == model.Yes {
 		return false
 	}
 	grace := orphanGrace

@@ -68,7 +68,7 @@ func (a actor) act(w *World, v *View, c Choice, on, to int) outcome {
 	case Exclude:
 		return exclude(w, on)
 	case ReleasePreDrain:
-		return a.releasePreDrain(w, on)
+		return a.releasePreDrain(w, v, on)
 	case MoveLeader:
 		return moveLeader(w, on, to)
 	case AskRemoval:
@@ -156,8 +156,11 @@ func exclude(w *World, on int) outcome {
 	return outcome{done: true}
 }
 
-func (a actor) releasePreDrain(w *World, on int) outcome {
+func (a actor) releasePreDrain(w *World, v *View, on int) outcome {
 	s := &w.Servers[on]
+	if !a.sameMachines(w, v) {
+		return outcome{}
+	}
 	if a.without&OneLeaves == 0 {
 		for i, other := range w.Servers {
 			if i != on && other.pastPreDrain() {
@@ -282,7 +285,7 @@ func (a actor) groundHolds(c Choice, s Sight) bool {
 	case model.Drained:
 		return a.without&NotLeader != 0 || !server.has(Leader) || !s.healthyVoter()
 	case model.HostDead:
-		return a.without&SilentHost != 0 || !answers && !server.has(Leader) && server.Machine() != NoMachine && hostIsDead(s)
+		return a.without&SilentHost != 0 || !answers && server.Machine() != NoMachine && hostIsDead(s)
 	case model.NoMachine:
 		return a.without&SilentHost != 0 || !answers && !server.has(Leader) && server.Machine() == NoMachine && server.Node() != Ready
 	default:

@@ -50,12 +50,19 @@ func (e *exploration) findDeadEnd() {
 	}
 	for _, p := range e.graph.parts {
 		for _, id := range p.states {
-			if !good.has(id) {
+			if !good.has(id) && e.canBeHelped(id) {
 				e.found = &finding{state: id, move: -1, breach: "I3: from here the goal can't be reached any more"}
 				return
 			}
 		}
 	}
+}
+
+// canBeHelped tells whether anybody could do anything: without a quorum
+// nothing happens until a frozen host wakes up.
+func (e *exploration) canBeHelped(id uint32) bool {
+	w := e.world(id)
+	return w.Quorum() || w.WholeDeleted || !w.Initialized
 }
 
 // spread marks the states of a part from which a marked one can be reached.

@@ -81,7 +81,7 @@ func (x *expander) expand(w *World) result {
 	x.out = x.out[:0]
 	now := look(w)
 	j := x.judge(&now)
-	res := result{reached: j.Settled && len(j.Choices) == 0 && w.reached(), breach: j.Fault}
+	res := result{reached: j.content() && w.reached(), breach: j.Fault}
 	x.carryOut(w, &now, j, Move{})
 	if x.blackouts {
 		x.unread(w, now)
@@ -96,6 +96,15 @@ func (x *expander) expand(w *World) result {
 		x.late(&now, j)
 	}
 	return res
+}
+
+// content tells whether the planner has nothing left to do, but to let go of a
+// control plane of which nothing is left.
+func (j *Judgement) content() bool {
+	if len(j.Choices) == 1 {
+		return j.Choices[0].Verb == Finish
+	}
+	return j.Settled && len(j.Choices) == 0
 }
 
 // unread lets the controller decide while sources can't be read. Etcd is
@@ -172,6 +181,9 @@ func (x *expander) try(w *World, v *View, m Move) {
 		return
 	}
 	after.settle()
+	if m.Stepped && (o.breach == tooFewStay || o.breach == stillBalanced) {
+		o.breach = "" // the step might as well have come right after
+	}
 	if o.breach == "" && !m.Stepped {
 		o.breach = lossBreach(&after, x.hooksGetLost)
 	}

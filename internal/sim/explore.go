@@ -36,8 +36,9 @@ type Options struct {
 	Workers int
 	// MaxStates ends the exploration with an error, 0 for no limit.
 	MaxStates int
-	// Watch is called now and then, nil for never.
-	Watch func(Figures)
+	// Watch is called now and then; the exploration ends when it returns
+	// false. Nil for never.
+	Watch func(Figures) bool
 	// Now is the clock that the figures are measured with, nil for none: then
 	// Elapsed stays zero.
 	Now func() time.Time
@@ -68,8 +69,13 @@ type Result struct {
 	Violation *Story
 }
 
-// ErrTooMany is returned when an exploration meets its limit.
-var ErrTooMany = errors.New("more states than the limit allows")
+// Errors of an exploration that has not seen everything.
+var (
+	// ErrTooMany is returned when it meets its limit.
+	ErrTooMany = errors.New("more states than the limit allows")
+	// ErrEnded is returned when Watch ends it.
+	ErrEnded = errors.New("ended before everything was explored")
+)
 
 // batchStates is how many states are expanded before the next are added.
 const batchStates = 1 << 14
@@ -217,7 +223,9 @@ func (e *exploration) walk() error {
 			e.figures.States = e.states()
 			if e.Watch != nil {
 				e.measure()
-				e.Watch(e.figures)
+				if !e.Watch(e.figures) {
+					return ErrEnded
+				}
 			}
 			if e.found != nil {
 				return nil

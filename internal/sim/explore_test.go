@@ -1,46 +1,91 @@
 package sim
 
 import (
-	"os"
-	"strconv"
+	"runtime"
 	"testing"
-	"time"
 )
 
-func TestTry(t *testing.T) {
-	env := func(k string, d int) int {
-		if v := os.Getenv(k); v != "" {
-			n, _ := strconv.Atoi(v)
-			return n
-		}
-		return d
-	}
-	o := Options{Servers: env("N", 3), Surge: env("SURGE", 1), Stale: env("STALE", 0) == 1, Restarts: env("RESTART", 0) == 1, Blackouts: env("BLACK", 0) == 1}
-	o.Budget[Death] = uint8(env("DEATHS", 0))
-	o.Budget[UserDelete] = uint8(env("DELETES", 0))
-	o.Budget[Freeze] = uint8(env("FREEZES", 0))
-	o.Budget[KubeletDeath] = uint8(env("KUBELETS", 0))
-	o.Budget[Corruption] = uint8(env("CORRUPT", 0))
-	o.Budget[NodeDelete] = uint8(env("NODES", 0))
-	o.Budget[Silence] = uint8(env("SILENCE", 0))
-	o.Budget[Foreign] = uint8(env("FOREIGN", 0))
-	o.Budget[HookLoss] = uint8(env("HOOKS", 0))
-	o.Budget[InfraLoss] = uint8(env("INFRA", 0))
-	o.Budget[ScaleUp] = uint8(env("UP", 0))
-	o.Budget[ScaleDown] = uint8(env("DOWN", 0))
-	o.Budget[Upgrade] = uint8(env("UPGRADE", 0))
-	o.Budget[WholeDelete] = uint8(env("WHOLE", 0))
-	o.Empty = env("EMPTY", 0) == 1
-	o.DeathInWindow = env("WINDOW", 0) == 1
-	o.Now = time.Now
-	o.MaxStates = env("MAX", 5000000)
+// mustHold explores and wants no violation.
+func mustHold(t *testing.T, o Options) {
+	t.Helper()
 	r, err := Explore(o)
 	if err != nil {
-		t.Error(err)
+		t.Fatal(err)
 	}
-	per := float64(r.States) / r.Elapsed.Seconds() / float64(r.Workers)
-	t.Logf("%+v  %.0f states/s/core, %d bytes/state", r.Figures, per, r.Bytes/max(1, r.States))
+	t.Logf("%d states, %d transitions, %d views, depth %d, %d bytes a state", r.States, r.Transitions, r.Views, r.Depth, r.Bytes/r.States)
 	if r.Violation != nil {
 		t.Fatal("\n" + r.Violation.String())
 	}
+	if r.Goals == 0 {
+		t.Fatal("the goal is never reached, so nothing was shown")
+	}
+}
+
+// TestEveryState walks all states of small control planes. `make explore`
+// walks those of larger ones.
+func TestEveryState(t *testing.T) {
+	with := func(servers, surge int, faults ...Fault) Options {
+		return Options{Servers: servers, Surge: surge, Budget: budget(faults...), Stale: true, Restarts: true, Blackouts: true}
+	}
+	for name, o := range map[string]Options{
+		"one server":                                       with(1, 1),
+		"one server, a user deletes":                       with(1, 1, UserDelete),
+		"one server, one dies":                             with(1, 1, Death),
+		"two servers":                                      with(2, 1),
+		"three servers":                                    with(3, 1),
+		"three servers, one dies":                          with(3, 1, Death),
+		"three servers, no surge":                          with(3, 0),
+		"three servers, no surge, one dies":                with(3, 0, Death),
+		"three servers, RKE2 is silent":                    with(3, 1, Silence, Death),
+		"three servers, one freezes":                       with(3, 0, Freeze),
+		"three servers, etcd breaks":                       with(3, 0, Corruption),
+		"three servers, a kubelet dies":                    with(3, 1, KubeletDeath),
+		"three servers, a Node is deleted":                 with(3, 0, NodeDelete),
+		"three servers, a host disappears":                 with(3, 0, InfraLoss),
+		"three servers, one server fewer":                  with(3, 1, ScaleDown),
+		"three servers, one server more":                   with(3, 1, ScaleUp),
+		"three servers, another version":                   with(3, 0, Upgrade),
+		"three servers, no surge, a hook of somebody else": with(3, 0, Foreign),
+		"everything is deleted":                            with(3, 0, WholeDelete),
+		"from nothing":                                     {Servers: 3, Surge: 1, Empty: true, Stale: true, Restarts: true, Blackouts: true},
+	} {
+		t.Run(name, func(t *testing.T) { mustHold(t, o) })
+	}
+}
+
+// The same run on one worker and on many finds the same states by ways of the
+// same length, and tells the same story.
+func TestWorkersAgree(t *testing.T) {
+	o := Options{Servers: 3, Surge: 0, Budget: budget(Death), Decide: without("dead_member_goes_first")}
+	var stories []string
+	var figures []Figures
+	for _, workers := range []int{1, 4 * runtime.GOMAXPROCS(0)} {
+		o.Workers = workers
+		r, err := Explore(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Violation == nil {
+			t.Fatal("no violation")
+		}
+		stories = append(stories, r.Violation.Breach)
+		figures = append(figures, r.Figures)
+	}
+	if stories[0] != stories[1] || figures[0].States != figures[1].States || figures[0].Transitions != figures[1].Transitions || figures[0].Depth != figures[1].Depth {
+		t.Errorf("one worker: %s, %+v\nmany: %s, %+v", stories[0], figures[0], stories[1], figures[1])
+	}
+}
+
+// BenchmarkExplore measures states a second.
+func BenchmarkExplore(b *testing.B) {
+	o := Options{Servers: 3, Surge: 0, Budget: budget(Death, UserDelete)}
+	var states uint64
+	for b.Loop() {
+		r, err := Explore(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		states += r.States
+	}
+	b.ReportMetric(float64(states)/b.Elapsed().Seconds()/float64(runtime.GOMAXPROCS(0)), "states/s/core")
 }

@@ -11,7 +11,7 @@ func (w *World) removalBreach(on int, abrupt bool) string {
 	if s.has(Leader) && s.sight().answers() == Answers {
 		return "I5: a leader is removed that could have handed over"
 	}
-	if s.has(ForeignHook) && s.Host() == Up {
+	if s.has(ForeignHook) && s.Asked() == NotAsked && w.kubeletWorks(s) {
 		return "I13: somebody else's hook is passed over"
 	}
 	if breach := w.tooFew(on); breach != "" {
@@ -54,12 +54,20 @@ func (w *World) twoLeave(on int) string {
 	return ""
 }
 
+// I12 and I14 hold for what the controller decides on the World as
+// it is: whoever deletes or fails in the same moment might do so right after.
+const (
+	tooFewStay    = "I12: a server leaves before its replacement votes"
+	stillBalanced = "I14: a server is drained before load balancers have let go of it"
+)
+
 // tooFew tells whether a healthy server begins to leave before those that stay
 // are enough: all that are wished with maxSurge 1, one fewer with maxSurge 0.
 // With no room for another replacement there may be fewer.
 func (w *World) tooFew(on int) string {
 	all, _ := w.machines()
-	if !w.kubeletWorks(w.Servers[on]) || w.Servers[on].Asked() != NotAsked || all > int(w.Replicas+w.Surge) {
+	s := w.Servers[on]
+	if !w.kubeletWorks(s) || s.condemned() || s.Asked() != NotAsked || all > int(w.Replicas+w.Surge) {
 		return ""
 	}
 	enough := int(w.Replicas)
@@ -72,7 +80,7 @@ func (w *World) tooFew(on int) string {
 		}
 	}
 	if enough > 0 {
-		return "I12: a server leaves before its replacement votes"
+		return tooFewStay
 	}
 	return ""
 }
@@ -81,7 +89,7 @@ func (w *World) tooFew(on int) string {
 func (w *World) drainBreach(on int) string {
 	s := w.Servers[on]
 	if all, _ := w.machines(); w.kubeletWorks(s) && s.Node() == Ready && s.Excluded() != Settled && all > 1 {
-		return "I14: a server is drained before load balancers have let go of it"
+		return stillBalanced
 	}
 	if breach := w.tooFew(on); breach != "" {
 		return breach
@@ -104,7 +112,7 @@ func (w *World) someoneJoins() string {
 // anything, the quorum is not lost for good, whatever core and RKE2 do because
 // of what we did.
 func lossBreach(after *World, fault bool) string {
-	if !fault && after.Lost() {
+	if !fault && !after.WholeDeleted && after.Lost() {
 		return "I2: the quorum is lost, and nothing failed just now"
 	}
 	return ""
@@ -113,7 +121,7 @@ func lossBreach(after *World, fault bool) string {
 // stepBreach holds a step of the surroundings to I2. The World before was not
 // lost. Without our hooks core destroys a host before anybody can help it.
 func (r rules) stepBreach(st Step, before, after *World) string {
-	if st.Kind == PodsTornDown || st.Kind == RKE2RemovesMember {
+	if (st.Kind == PodsTornDown || st.Kind == RKE2RemovesMember) && !before.WholeDeleted {
 		if before.Servers[st.Server].Asked() != NotAsked && before.Quorum() && !after.Quorum() {
 			return "I2: RKE2, asked by us to remove a member, costs the quorum"
 		}

@@ -41,7 +41,7 @@ func (s Server) brokenForLong() bool {
 	case s.has(NodeRef):
 		return s.Node() == NoNode
 	default:
-		return s.Host() == Dead || s.Host() == Gone || s.has(Late) || s.has(Joined) && !s.listed()
+		return s.Host() != Unprovisioned && s.Host() != Up || s&(Late|Corrupt|TornDown) != 0 || s.has(Joined) && !s.listed()
 	}
 }
 
@@ -64,9 +64,6 @@ func (r rules) faultSteps(out []Step, w *World, n int8) []Step {
 	if w.Left[HookLoss] > 0 && s&(PreDrainHook|PreTerminateHook) != 0 {
 		out = add(out, HooksStripped, n)
 	}
-	if w.Left[InfraLoss] > 0 && host != Gone && host != Unprovisioned {
-		out = add(out, InfrastructureLost, n)
-	}
 	if w.Left[UserDelete] > 0 && s.Machine() == Staying {
 		out = add(out, UserDeletes, n)
 	}
@@ -85,6 +82,9 @@ func breakages(out []Step, w *World, n int8) []Step {
 	}
 	if w.Left[KubeletDeath] > 0 && host == Up && s.Node() != NoNode && !s.has(KubeletDead) {
 		out = add(out, KubeletDies, n)
+	}
+	if w.Left[InfraLoss] > 0 && host != Gone && host != Unprovisioned && s.Machine() != NoMachine {
+		out = add(out, InfrastructureLost, n)
 	}
 	if w.Left[NodeDelete] > 0 && s.Node() != NoNode {
 		out = add(out, NodeDeleted, n)

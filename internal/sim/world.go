@@ -99,10 +99,14 @@ func (w *World) Lost() bool {
 			can++
 		}
 	}
-	if all == 0 {
+	switch {
+	case w.WholeDeleted:
+		return false // the data is meant to go
+	case all == 0:
 		return w.Initialized
+	default:
+		return can <= all/2
 	}
-	return can <= all/2
 }
 
 // leader is the index of the server that leads, or -1.
