@@ -42,6 +42,11 @@ func TestCreating(t *testing.T) {
 			s.Cluster.FailureDomains = []string{"a", "b", "c"}
 			s.Machines[0].FailureDomain, s.Machines[1].FailureDomain = "a", "c"
 		}), action: model.CreateMachine{Purpose: model.ScaleUp, FailureDomain: "b"}},
+		{
+			name:   "a broken outdated server goes although another one joins: with its voter down that one can't",
+			given:  healthy(3, dead(2), outdated(1, 2, 3), joining(4)),
+			action: model.DeleteMachine{Machine: "cp-2", Why: "its host is dead and it is outdated: version v1.36.3+rke2r1, wanted v1.36.3+rke2r2"},
+		},
 		{name: "a joiner from an old spec that never joined is given up", given: healthy(2, replicas(3), joining(3), outdated(3)),
 			action: model.DeleteMachine{Machine: "cp-3", Why: "it has not joined and differs from the spec: version v1.36.3+rke2r1, wanted v1.36.3+rke2r2"}},
 	})

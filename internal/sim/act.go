@@ -130,8 +130,9 @@ func (a actor) deleteMachine(w *World, v *View, on int) outcome {
 	if !w.WholeDeleted && !s.has(PreDrainHook|PreTerminateHook) {
 		return outcome{}
 	}
+	out := outcome{done: true, breach: w.healthyGoesBeforeBroken(on)}
 	s.setMachine(Deleting)
-	return outcome{done: true}
+	return out
 }
 
 func restoreHooks(w *World, c Choice, on int) outcome {

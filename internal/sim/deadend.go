@@ -59,9 +59,15 @@ func (e *exploration) findDeadEnd() {
 }
 
 // canBeHelped tells whether anybody could do anything: without a quorum
-// nothing happens until a frozen host wakes up.
+// nothing happens until a frozen host wakes up, and without a health check a
+// broken server that is up to date stays until an operator comes.
 func (e *exploration) canBeHelped(id uint32) bool {
 	w := e.world(id)
+	for _, s := range w.Servers {
+		if e.NoHealthCheck && s.Machine() == Staying && !s.has(Outdated) && s.broken() {
+			return false
+		}
+	}
 	return w.Quorum() || w.WholeDeleted || !w.Initialized
 }
 

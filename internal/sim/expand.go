@@ -181,7 +181,7 @@ func (x *expander) try(w *World, v *View, m Move) {
 		return
 	}
 	after.settle()
-	if m.Stepped && (o.breach == tooFewStay || o.breach == stillBalanced) {
+	if m.Stepped && (o.breach == tooFewStay || o.breach == stillBalanced || o.breach == brokenFirst) {
 		o.breach = "" // the step might as well have come right after
 	}
 	if o.breach == "" && !m.Stepped {

@@ -26,6 +26,10 @@ type Options struct {
 	Blackouts bool
 	// Restarts lets the controller lose its memory at any time.
 	Restarts bool
+	// NoHealthCheck leaves out the health check that deletes the Machine of a
+	// broken server. The goal is then not asked for while one is broken that a
+	// rollout would not replace.
+	NoHealthCheck bool
 	// DeathInWindow lets servers fail while RKE2 removes a member.
 	DeathInWindow bool
 	// Decide is the planner, nil for the product's own.
@@ -181,7 +185,7 @@ func newExploration(o Options) *exploration {
 
 func (e *exploration) expander() *expander {
 	return &expander{
-		rules: rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, hooksGetLost: e.Budget[HookLoss] > 0, merged: true},
+		rules: rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, hooksGetLost: e.Budget[HookLoss] > 0, noHealthCheck: e.NoHealthCheck, merged: true},
 		actor: actor{without: e.Without},
 		stale: e.Stale, blackouts: e.Blackouts, memo: e.memo,
 	}

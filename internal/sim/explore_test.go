@@ -47,6 +47,7 @@ func TestEveryState(t *testing.T) {
 		"three servers, another version":                   with(3, 0, Upgrade),
 		"three servers, no surge, a hook of somebody else": with(3, 0, Foreign),
 		"everything is deleted":                            with(3, 0, WholeDelete),
+		"three servers, etcd breaks and nobody looks":      {Servers: 3, Surge: 1, Budget: budget(Corruption), NoHealthCheck: true, Stale: true, Restarts: true},
 		"from nothing":                                     {Servers: 3, Surge: 1, Empty: true, Stale: true, Restarts: true, Blackouts: true},
 	} {
 		t.Run(name, func(t *testing.T) { mustHold(t, o) })

@@ -54,10 +54,11 @@ func (w *World) twoLeave(on int) string {
 	return ""
 }
 
-// I12 and I14 hold for what the controller decides on the World as
+// I12, I14 and I16 hold for what the controller decides on the World as
 // it is: whoever deletes or fails in the same moment might do so right after.
 const (
 	tooFewStay    = "I12: a server leaves before its replacement votes"
+	brokenFirst   = "I16: a healthy server is deleted while a broken one stays"
 	stillBalanced = "I14: a server is drained before load balancers have let go of it"
 )
 
@@ -81,6 +82,20 @@ func (w *World) tooFew(on int) string {
 	}
 	if enough > 0 {
 		return tooFewStay
+	}
+	return ""
+}
+
+// healthyGoesBeforeBroken tells whether the controller begins to replace a
+// server that works while another one that stays does not.
+func (w *World) healthyGoesBeforeBroken(on int) string {
+	if w.WholeDeleted || !w.kubeletWorks(w.Servers[on]) {
+		return ""
+	}
+	for i, s := range w.Servers {
+		if i != on && s.Machine() == Staying && s.Member() == Voter && s.broken() && s.Node() != Ready {
+			return brokenFirst
+		}
 	}
 	return ""
 }

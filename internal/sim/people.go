@@ -22,8 +22,8 @@ func clockSteps(out []Step, s Server, n int8) []Step {
 
 // peopleSteps are the health check that deletes a Machine whose server is
 // broken for long, and the owner of a hook who is done.
-func peopleSteps(out []Step, s Server, n int8) []Step {
-	if s.Machine() == Staying && s.brokenForLong() {
+func (r rules) peopleSteps(out []Step, s Server, n int8) []Step {
+	if !r.noHealthCheck && s.Machine() == Staying && s.brokenForLong() {
 		out = add(out, HealthCheckDeletes, n)
 	}
 	if s.has(ForeignHook) && (s.Machine() == Staying || s.Phase() == WaitingForPreTerminate) {

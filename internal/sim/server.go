@@ -193,6 +193,11 @@ func (s Server) listed() bool { return s.Member() != NoMember }
 // runsEtcd tells whether its etcd process runs.
 func (s Server) runsEtcd() bool { return s.Host() == Up && s&(TornDown|Corrupt) == 0 }
 
+// broken tells whether something of the server will not work again by itself.
+func (s Server) broken() bool {
+	return s.Host() > Up || s&(TornDown|Corrupt|KubeletDead) != 0
+}
+
 // works tells whether its member counts for quorum and does its part.
 func (s Server) works() bool { return s.Member() == Voter && s.runsEtcd() }
 

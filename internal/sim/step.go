@@ -82,6 +82,8 @@ type rules struct {
 	deathInWindow bool
 	// hooksGetLost: somebody may strip our hooks off a Machine.
 	hooksGetLost bool
+	// noHealthCheck: nobody deletes the Machine of a broken server.
+	noHealthCheck bool
 	// restarts lets the controller restart and forget.
 	restarts bool
 	// merged is for Worlds in canonical form, in which equal servers stand
@@ -100,7 +102,7 @@ func (r rules) steps(out []Step, w *World) []Step {
 		out = coreSteps(out, w, n)
 		out = hostSteps(out, w, n, quorum)
 		out = clockSteps(out, s, n)
-		out = peopleSteps(out, s, n)
+		out = r.peopleSteps(out, s, n)
 		out = r.faultSteps(out, w, n)
 	}
 	if r.restarts && w.remembers() {
