@@ -195,7 +195,7 @@ func (s Server) runsEtcd() bool { return s.Host() == Up && s&(TornDown|Corrupt) 
 
 // broken tells whether something of the server will not work again by itself.
 func (s Server) broken() bool {
-	return s.Host() > Up || s&(TornDown|Corrupt|KubeletDead) != 0
+	return s.Host() > Up || s&(TornDown|Corrupt|KubeletDead|Late) != 0
 }
 
 // works tells whether its member counts for quorum and does its part.

@@ -4,13 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
+
+// discoveryPeriod is how often is looked whether clients are told of a kind.
+const discoveryPeriod = 250 * time.Millisecond
 
 // AwaitNodes returns once that many Nodes are ready. ctx bounds the wait.
 func (p *Plane) AwaitNodes(ctx context.Context, count int) error {
@@ -40,19 +48,61 @@ func (p *Plane) AwaitKinds(ctx context.Context, names ...string) error {
 	if err != nil {
 		return err
 	}
-	served := map[string]bool{}
+	served, kinds := map[string]bool{}, map[string]schema.GroupKind{}
 	for {
 		err = follow(ctx, c, &apiextensionsv1.CustomResourceDefinitionList{}, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 			if slices.Contains(names, crd.Name) {
 				served[crd.Name] = established(crd)
+				kinds[crd.Name] = schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
 			}
 			return number(served) == len(names)
 		})
 		// The API server ends each watch after a while.
+		if err == nil {
+			return p.awaitDiscovery(ctx, slices.Collect(maps.Values(kinds)))
+		}
 		if !errors.Is(err, errWatchEnded) {
 			return err
 		}
 	}
+}
+
+// awaitDiscovery returns once clients are told of the kinds: on a busy computer that comes noticeably after the
+// condition of their definitions.
+func (p *Plane) awaitDiscovery(ctx context.Context, kinds []schema.GroupKind) error {
+	tick := time.NewTicker(discoveryPeriod)
+	defer tick.Stop()
+	for {
+		err := p.discover(kinds)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *Plane) discover(kinds []schema.GroupKind) error {
+	config := p.REST()
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return fmt.Errorf("discover kinds: %w", err)
+	}
+	defer httpClient.CloseIdleConnections()
+	// A mapper remembers what it was told, so each look takes a new one.
+	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	if err != nil {
+		return fmt.Errorf("discover kinds: %w", err)
+	}
+	for _, kind := range kinds {
+		if _, err := mapper.RESTMapping(kind); err != nil {
+			return fmt.Errorf("discover %s: %w", kind, err)
+		}
+	}
+	return nil
 }
 
 func number(set map[string]bool) int {
