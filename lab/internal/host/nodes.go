@@ -47,7 +47,9 @@ var infrastructureKinds = []string{
 // soon as its kinds and Cluster API's are there.
 func (h *host) startBare(ctx context.Context) error {
 	h.report.step("management cluster (etcd, kube-apiserver, scheduler, controllers)")
-	plane, err := management.Start(ctx, management.Config{Folder: h.Folder, Site: h.lab.machines.Home(), Bin: h.bin, Pods: true})
+	plane, err := management.Start(ctx, management.Config{
+		Folder: h.Folder, Site: h.lab.machines.Home(), Bin: h.bin, Pods: true, OnlyRoot: sandbox.InUserNamespace(),
+	})
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,9 @@ type Config struct {
 	// Pods says that the cluster gets nodes and runs pods: it then has a
 	// scheduler, and every controller of Kubernetes.
 	Pods bool
+	// OnlyRoot says that the laboratory has no other users: every pod runs as
+	// root, so the API server does not hold pods against a security standard.
+	OnlyRoot bool
 }
 
 // Site is a place with an address, and with nobody else on its ports and on its 127.0.0.1.

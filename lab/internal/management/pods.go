@@ -25,13 +25,17 @@ func (p *Plane) apiServerFlags() []string {
 		}
 	}
 	certs := p.dir("kubelet-client")
-	return []string{
+	args := []string{
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
 		// A webhook behind a Service is called at its pod's own address: nobody here routes Services' addresses.
 		"--enable-aggregator-routing=true",
 		"--kubelet-client-certificate=" + filepath.Join(certs, "tls.crt"), "--kubelet-client-key=" + filepath.Join(certs, "tls.key"),
 		"--kubelet-preferred-address-types=InternalIP",
 	}
+	if p.config.OnlyRoot {
+		args = append(args, "--disable-admission-plugins=PodSecurity")
+	}
+	return args
 }
 
 // controllers are the programs that nobody waits for.
