@@ -43,6 +43,11 @@ func TestCreating(t *testing.T) {
 			s.Machines[0].FailureDomain, s.Machines[1].FailureDomain = "a", "c"
 		}), action: model.CreateMachine{Purpose: model.ScaleUp, FailureDomain: "b"}},
 		{
+			name:   "a broken outdated server goes although another one leaves: it can't be waited for",
+			given:  healthy(4, replicas(3), dead(2), outdated(1, 2, 3), deleting(1, model.PhaseWaitingForPreDrain)),
+			action: model.DeleteMachine{Machine: "cp-2", Why: "its host is dead and it is outdated: version v1.36.3+rke2r1, wanted v1.36.3+rke2r2"},
+		},
+		{
 			name:   "a broken outdated server goes although another one joins: with its voter down that one can't",
 			given:  healthy(3, dead(2), outdated(1, 2, 3), joining(4)),
 			action: model.DeleteMachine{Machine: "cp-2", Why: "its host is dead and it is outdated: version v1.36.3+rke2r1, wanted v1.36.3+rke2r2"},

@@ -24,10 +24,10 @@ type view struct {
 // exploration, and every rule goes through them.
 func newView(s *model.Snapshot) *view {
 	v := &view{Snapshot: *s}
-	n := len(v.Snapshot.Machines)
+	n := len(v.Machines)
 	all := make([]*model.Machine, 0, 2*n)
-	for i := range v.Snapshot.Machines {
-		all = append(all, &v.Snapshot.Machines[i])
+	for i := range v.Machines {
+		all = append(all, &v.Machines[i])
 	}
 	v.machines = all[:n:n]
 	for _, deleting := range []bool{false, true} {

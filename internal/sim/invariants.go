@@ -8,6 +8,9 @@ func (w *World) removalBreach(on int, abrupt bool) string {
 	if w.kubeletWorks(s) && s.Node() == Ready && s.Machine() != NoMachine && drainToCome {
 		return "I1: a live server that is not drained loses its member"
 	}
+	if s.Machine() == Staying && (s.Host() == Up || s.Host() == Frozen) {
+		return "I1: a server that may come back and that nobody deleted loses its member"
+	}
 	if s.has(Leader) && s.sight().answers() == Answers {
 		return "I5: a leader is removed that could have handed over"
 	}

@@ -86,6 +86,83 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 	}
 }
 
+// classics are the mistakes that other providers have made.
+var classics = []mutation{
+	{
+		name: "the member is removed before the drain", guards: Drained, run: small(3, 1, budget()), breach: "I1",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Machines {
+				member, listed := s.MemberOf(m.Name)
+				if m.Deleting && listed && !member.Leader && m.Phase == model.PhaseWaitingForPreDrain {
+					return model.RemoveMember{Member: member.ID, Machine: m.Name, Ground: model.Drained}
+				}
+			}
+			return nil
+		}),
+	},
+	{
+		name: "the leader is removed like any other", decide: without("leader_moves_first"), guards: NotLeader, run: small(3, 1, budget()), breach: "I5",
+	},
+	{
+		name: "RKE2 is asked also on the way from two to one", guards: KeepsQuorum, run: small(1, 1, budget()), breach: "I2",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Machines {
+				member, listed := s.MemberOf(m.Name)
+				if listed && !member.Leader && m.Phase == model.PhaseWaitingForPreTerm && !m.Node.Value.RemovalAsked {
+					return model.AskForMemberRemoval{Machine: m.Name, Member: member.ID}
+				}
+			}
+			return nil
+		}),
+	},
+	{
+		name: "nothing is created while a Machine is being deleted", run: small(3, 0, budget(Death)), breach: "I3",
+		decide: func(s model.Snapshot) model.Decision {
+			d := plan.Decide(s)
+			for _, m := range s.Machines {
+				if _, creates := d.Action.(model.CreateMachine); creates && m.Deleting {
+					return model.Decision{Rule: "mutation", Waits: []model.Wait{{
+						Rule: "mutation", Message: "a Machine is being deleted", Blockers: []model.Blocker{{Kind: "Machine", Name: m.Name, Unblock: "never"}},
+					}}}
+				}
+			}
+			return d
+		},
+	},
+	{
+		name: "Machines are created on a stale list", guards: SameMachines, run: Options{Servers: 1, Surge: 1, Stale: true}, breach: "I",
+	},
+	{
+		name: "a silent member is taken for a dead one", guards: SilentHost, run: small(3, 1, budget(Freeze)), breach: "I",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Etcd.Members.Value {
+				if !m.Answers.Known && m.Machine != "" {
+					return model.RemoveMember{Member: m.ID, Machine: m.Machine, Ground: model.HostDead}
+				}
+			}
+			return nil
+		}),
+	},
+	{
+		name: "two servers leave at once", guards: OneLeaves, run: small(3, 1, budget(UserDelete)), breach: "I",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Machines {
+				if m.PreDrainHook && m.Phase == model.PhaseWaitingForPreDrain {
+					return model.ReleasePreDrainHook{Machine: m.Name}
+				}
+			}
+			return nil
+		}),
+	},
+}
+
+// TestClassicMistakesAreFound makes the mistakes that others made.
+func TestClassicMistakesAreFound(t *testing.T) {
+	for _, m := range classics {
+		t.Run(m.name, m.mustBeFound)
+	}
+}
+
 func (m mutation) mustBeFound(t *testing.T) {
 	t.Helper()
 	o := m.run

@@ -150,8 +150,7 @@ const (
 
 func (s Server) has(flags Server) bool { return s&flags == flags }
 
-// Machine, Phase, Host, Node, Excluded, Asked, Member and Unmatched are the
-// fields of the server.
+// Machine is what is with the Machine object.
 func (s Server) Machine() MachineState { return MachineState(s >> machineAt & 3) }
 
 // Phase is how far core is with the deletion.

@@ -59,7 +59,7 @@ func (s *Stage) Servers() []string {
 
 // Steps are the steps that may happen now, with what they say.
 func (s *Stage) Steps() ([]Step, []string) {
-	steps := s.rules.steps(nil, &s.World)
+	steps := s.steps(nil, &s.World)
 	texts := make([]string, 0, len(steps))
 	for _, st := range steps {
 		texts = append(texts, st.text(&s.names))
@@ -179,7 +179,7 @@ func (s *Stage) Run(until string, limit int, tell func(string)) error {
 		if err != nil {
 			return err
 		}
-		line := ""
+		var line string
 		if done {
 			line = "Drover: " + d.Action.Describe() + " (" + d.Rule + ")"
 		} else {

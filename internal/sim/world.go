@@ -185,7 +185,7 @@ func (w *World) settle() {
 		if *s == 0 {
 			continue
 		}
-		if s.has(Leader) && !(quorum && s.works()) {
+		if s.has(Leader) && (!quorum || !s.works()) {
 			s.clear(Leader)
 		}
 		s.forget()
