@@ -32,6 +32,10 @@ build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover lab p
 drover: ## Build the manager
 	@$(PROGRESS) "building bin/drover" go build -o $(BIN)/drover ./cmd/drover
 
+.PHONY: kubectl-drover
+kubectl-drover: ## Build the plugin for kubectl
+	@$(PROGRESS) "building bin/kubectl-drover" go build -o $(BIN)/kubectl-drover ./cmd/kubectl-drover
+
 .PHONY: lab
 lab: ## Build the laboratory's own program
 	@$(PROGRESS) "building bin/lab" go -C lab build -o $(BIN)/lab ./cmd/lab
@@ -123,6 +127,10 @@ fuzz: ## Convert arbitrary objects of every kind between the API versions, there
 
 # Two of them fill two cores most of the time; with more, the probes starve.
 STORIES_AT_ONCE ?= 2
+
+.PHONY: explore
+explore: ## Walk all states of larger control planes than the tests do, and write the README's table
+	go run ./cmd/kubectl-drover simulate --set --write README.md
 
 .PHONY: stories
 stories: build ## Run the stories of the laboratory (real etcd, API server and kubelet), STORIES_AT_ONCE side by side; STORIES=all for the longest one, too

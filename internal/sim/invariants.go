@@ -14,7 +14,7 @@ func (w *World) removalBreach(on int, abrupt bool) string {
 	if s.has(Leader) && s.sight().answers() == Answers {
 		return "I5: a leader is removed that could have handed over"
 	}
-	if s.has(ForeignHook) && s.Asked() == NotAsked && w.kubeletWorks(s) {
+	if s.has(ForeignHook) && s.Asked() == NotAsked && w.kubeletWorks(s) && !s.condemned() {
 		return "I13: somebody else's hook is passed over"
 	}
 	if breach := w.tooFew(on); breach != "" {
@@ -71,7 +71,7 @@ const (
 func (w *World) tooFew(on int) string {
 	all, _ := w.machines()
 	s := w.Servers[on]
-	if !w.kubeletWorks(s) || s.condemned() || s.Asked() != NotAsked || all > int(w.Replicas+w.Surge) {
+	if !w.kubeletWorks(s) || !s.has(NodeRef) || s.condemned() || s.Asked() != NotAsked || all > int(w.Replicas+w.Surge) {
 		return ""
 	}
 	enough := int(w.Replicas)
@@ -92,7 +92,7 @@ func (w *World) tooFew(on int) string {
 // healthyGoesBeforeBroken tells whether the controller begins to replace a
 // server that works while another one that stays does not.
 func (w *World) healthyGoesBeforeBroken(on int) string {
-	if w.WholeDeleted || !w.kubeletWorks(w.Servers[on]) {
+	if w.WholeDeleted || !w.kubeletWorks(w.Servers[on]) || w.Servers[on].condemned() {
 		return ""
 	}
 	for i, s := range w.Servers {
