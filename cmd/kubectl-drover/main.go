@@ -45,6 +45,6 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl drover"},
 	}
-	c.AddCommand(simulate())
+	c.AddCommand(simulate(), replay())
 	return c
 }

@@ -198,31 +198,60 @@ func (v *View) choice(a model.Action, n *Names) Choice {
 		}
 		panic("the planner names a member that is not in the snapshot: " + strconv.FormatUint(id, 16))
 	}
+	c := Choice{Verb: verbOf(a)}
 	switch a := a.(type) {
-	case nil:
-		return Choice{}
 	case model.CreateMachine:
-		return Choice{Verb: Create, First: a.Purpose == model.First}
+		c.First = a.Purpose == model.First
 	case model.DeleteMachine:
-		return Choice{Verb: Delete, On: on(a.Machine)}
+		c.On = on(a.Machine)
 	case model.RestoreHooks:
-		return Choice{Verb: RestoreHooks, On: on(a.Machine), PreTerminateOnly: a.PreTerminateOnly}
+		c.On, c.PreTerminateOnly = on(a.Machine), a.PreTerminateOnly
 	case model.ExcludeFromLoadBalancers:
-		return Choice{Verb: Exclude, On: on(a.Machine)}
+		c.On = on(a.Machine)
 	case model.ReleasePreDrainHook:
-		return Choice{Verb: ReleasePreDrain, On: on(a.Machine)}
+		c.On = on(a.Machine)
 	case model.MoveLeader:
-		return Choice{Verb: MoveLeader, On: member(a.From), To: member(a.To)}
+		c.On, c.To = member(a.From), member(a.To)
 	case model.AskForMemberRemoval:
-		return Choice{Verb: AskRemoval, On: on(a.Machine)}
+		c.On = on(a.Machine)
 	case model.RemoveMember:
-		return Choice{Verb: RemoveMember, On: member(a.Member), Ground: a.Ground}
+		c.On, c.Ground = member(a.Member), a.Ground
 	case model.ReleasePreTerminateHook:
-		return Choice{Verb: ReleasePreTerminate, On: on(a.Machine)}
+		c.On = on(a.Machine)
 	case model.DropHooks:
-		return Choice{Verb: DropHooks, On: on(a.Machine)}
+		c.On = on(a.Machine)
+	default:
+	}
+	return c
+}
+
+// verbOf is the verb for an action.
+func verbOf(a model.Action) Verb {
+	switch a.(type) {
+	case nil:
+		return Nothing
+	case model.CreateMachine:
+		return Create
+	case model.DeleteMachine:
+		return Delete
+	case model.RestoreHooks:
+		return RestoreHooks
+	case model.ExcludeFromLoadBalancers:
+		return Exclude
+	case model.ReleasePreDrainHook:
+		return ReleasePreDrain
+	case model.MoveLeader:
+		return MoveLeader
+	case model.AskForMemberRemoval:
+		return AskRemoval
+	case model.RemoveMember:
+		return RemoveMember
+	case model.ReleasePreTerminateHook:
+		return ReleasePreTerminate
+	case model.DropHooks:
+		return DropHooks
 	case model.FinishDeletion:
-		return Choice{Verb: Finish}
+		return Finish
 	default:
 		panic(fmt.Sprintf("the model does not know the action %T", a))
 	}

@@ -131,7 +131,7 @@ func (s *Stage) Drover() (model.Decision, bool, error) {
 	if c.Verb == Nothing {
 		return d, false, nil
 	}
-	on, to := s.meant(d.Action, &n)
+	on, to := meant(d.Action, &n)
 	o := s.act(&s.World, &v, c, on, to)
 	s.World.settle()
 	s.name()
@@ -142,7 +142,7 @@ func (s *Stage) Drover() (model.Decision, bool, error) {
 }
 
 // meant are the servers that an action names.
-func (s *Stage) meant(a model.Action, n *Names) (on, to int) {
+func meant(a model.Action, n *Names) (on, to int) {
 	byName := func(name string) int { return slices.Index(n.Machine[:], name) }
 	byID := func(id uint64) int { return slices.Index(n.ID[:], int(id)-1) }
 	switch a := a.(type) {

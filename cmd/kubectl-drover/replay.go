@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drover-project/drover/internal/sim"
+	"github.com/drover-project/drover/internal/trace"
+)
+
+func replay() *cobra.Command {
+	r := &replaying{}
+	c := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Follow a trace of decisions, and tell whether the model could have done the same",
+		Long: `Follow a trace of decisions, and tell whether the model could have done the same.
+
+The file is what the manager writes with --decision-trace (docs/decision-trace.md). Each decision is made again by this
+version's planner, and each change between two observations must be one that the model of "kubectl drover simulate"
+can make. Where it can't, the model does not know something that really happens: the exit code is 2.`,
+		Example: "  kubectl drover replay drover-decisions.ndjson",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(args[0], cmd.OutOrStdout()) },
+	}
+	for i, flag := range faultFlags {
+		c.Flags().Uint8Var(&r.faults[i], flag.name, most, "may have happened: "+flag.usage)
+	}
+	return c
+}
+
+// replaying is what the flags of replay say.
+type replaying struct {
+	faults [len(faultFlags)]uint8
+}
+
+// followed is how far one control plane has been followed.
+type followed struct {
+	name    string
+	replay  *sim.Replay
+	records int
+	ended   string
+}
+
+func (r *replaying) run(path string, out io.Writer) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	var budget sim.Budget
+	for i, flag := range faultFlags {
+		if r.faults[i] > most {
+			return fmt.Errorf("--%s %d: choose at most %d", flag.name, r.faults[i], most)
+		}
+		budget[flag.fault] = r.faults[i]
+	}
+	planes := map[string]*followed{}
+	var order []*followed
+	gaps := 0
+	records := trace.NewReader(file)
+	for {
+		record, err := records.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("replay %s: %w", path, err)
+		}
+		plane := planes[record.UID]
+		if plane == nil {
+			plane = &followed{name: record.ControlPlane, replay: sim.NewReplay(budget, nil)}
+			planes[record.UID] = plane
+			order = append(order, plane)
+		}
+		if plane.ended != "" {
+			continue
+		}
+		plane.records++
+		if err := plane.next(record); err != nil {
+			plane.ended = fmt.Sprintf("line %d: %v", records.Line(), err)
+			if sim.IsGap(err) {
+				gaps++
+			}
+		}
+	}
+	return report(out, order, gaps)
+}
+
+func (f *followed) next(r trace.Record) error {
+	state := r.Result.State
+	mayDone := state == trace.Done || state == trace.Failed
+	return f.replay.Next(r.Snapshot, r.Decision, mayDone, state != trace.Done)
+}
+
+func report(out io.Writer, planes []*followed, gaps int) error {
+	slices.SortFunc(planes, func(a, b *followed) int { return strings.Compare(a.name, b.name) })
+	for _, p := range planes {
+		if p.ended == "" {
+			_, _ = fmt.Fprintf(out, "%s: %d records, and the model could have done all of it\n", p.name, p.records)
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "%s: followed for %d records, then %s\n", p.name, p.records, p.ended)
+	}
+	if len(planes) == 0 {
+		_, _ = fmt.Fprintln(out, "the trace holds no records")
+	}
+	if gaps > 0 {
+		return errViolation
+	}
+	return nil
+}

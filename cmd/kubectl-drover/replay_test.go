@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/plan"
+	"github.com/drover-project/drover/internal/trace"
+)
+
+// atRest is a control plane of one server at a time.
+func atRest(now time.Time) model.Snapshot {
+	return model.Snapshot{
+		Now: now,
+		ControlPlane: model.ControlPlane{
+			Namespace: "demo", Name: "cp", Replicas: 1, MaxSurge: 1, Version: "v1.36.3+rke2r1", Initialized: true,
+		},
+		Cluster: model.Cluster{Name: "demo", InfrastructureReady: true, Endpoint: "192.0.2.1:6443", Template: model.Known(true, now), Certificates: model.Known(true, now)},
+		Machines: []model.Machine{{
+			Name: "cp-1", UID: "1", Created: now.Add(-time.Hour), PreDrainHook: true, PreTerminateHook: true, InfrastructureReady: true,
+			InfrastructureGone: model.Known(false, now), NodeName: "node-1",
+			Node: model.Known(model.Node{Exists: true, Ready: model.Yes, ReadySince: now.Add(-time.Hour), MemberAnnotated: true}, now),
+		}},
+		Etcd: model.Etcd{Members: model.Known([]model.Member{{
+			ID: 1, Name: "node-1-0000000a", Leader: true, Machine: "cp-1", Answers: model.Known(true, now), NodeReady: model.Yes,
+		}}, now)},
+	}
+}
+
+// traced writes a trace of the snapshots and returns its path.
+func traced(t *testing.T, snapshots ...model.Snapshot) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := trace.NewWriter(&out)
+	for _, s := range snapshots {
+		if err := w.Write(trace.Record{Time: s.Now, ControlPlane: "demo/cp", UID: "u", Snapshot: s, Decision: plan.Decide(s), Result: trace.Result{State: trace.None}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "trace.ndjson")
+	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func callReplay(t *testing.T, path string) (string, error) {
+	t.Helper()
+	c := root()
+	var out bytes.Buffer
+	c.SetOut(&out)
+	c.SetArgs([]string{"replay", path})
+	err := c.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestReplayFollowsATrace(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	deleted := atRest(now.Add(time.Minute))
+	deleted.Machines[0].Deleting, deleted.Machines[0].DeletingSince = true, now
+	out, err := callReplay(t, traced(t, atRest(now), deleted))
+	if err != nil || out != "demo/cp: 2 records, and the model could have done all of it\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestReplayShowsAGap(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	impossible := atRest(now.Add(time.Minute))
+	impossible.Machines[0].NodeName, impossible.Machines[0].NodeAbsent, impossible.Machines[0].Node = "", true, model.Fact[model.Node]{}
+	out, err := callReplay(t, traced(t, atRest(now), impossible))
+	if !errors.Is(err, errViolation) || !strings.Contains(out, "line 2: the model can't get from") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestReplayNamesWhatItCanNotRead(t *testing.T) {
+	if _, err := callReplay(t, filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("error %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "broken")
+	if err := os.WriteFile(path, []byte("{\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := callReplay(t, path); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/drover-project/drover/internal/model"
+)
+
+// Sighting is a Snapshot as the model sees it: a View, and which server is
+// which.
+type Sighting struct {
+	View View
+	// Names are those of the Machines, by the index of the server. A member
+	// without a Machine has its ID as name.
+	Names [MaxServers]string
+	// IDs are those of the members.
+	IDs [MaxServers]uint64
+}
+
+// ErrNotModelled is returned for what the model has no place for.
+var ErrNotModelled = errors.New("the model has no place for it")
+
+// Abstract turns a Snapshot into a Sighting. Servers that were there in the
+// one before keep their places.
+func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
+	if s.ControlPlane.ExternalDatastore {
+		return nil, fmt.Errorf("external datastore: %w", ErrNotModelled)
+	}
+	out := &Sighting{View: View{
+		Replicas: uint8(s.ControlPlane.Replicas), Surge: uint8(s.ControlPlane.MaxSurge),
+		Initialized: s.ControlPlane.Initialized, WholeDeleted: s.ControlPlane.Deleting || s.Cluster.Deleting,
+		EtcdUnknown: !s.Etcd.Members.Known,
+	}}
+	for i := range s.Machines {
+		m := &s.Machines[i]
+		at, err := out.place(m.Name, before)
+		if err != nil {
+			return nil, err
+		}
+		out.View.Servers[at] = out.machine(s, m)
+	}
+	for i := range s.Etcd.Members.Value {
+		m := &s.Etcd.Members.Value[i]
+		name := m.Machine
+		if name == "" {
+			name = fmt.Sprintf("member %x", m.ID)
+		}
+		at, err := out.place(name, before)
+		if err != nil {
+			return nil, err
+		}
+		out.View.Servers[at] |= memberSight(s, m)
+		out.IDs[at] = m.ID
+	}
+	return out, nil
+}
+
+// place finds the place of a server: the one it has, the one it had, or a free
+// one that nobody had.
+func (o *Sighting) place(name string, before *Sighting) (int, error) {
+	for _, names := range []*[MaxServers]string{&o.Names, beforeNames(before)} {
+		for i := range names {
+			if names[i] == name {
+				o.Names[i] = name
+				return i, nil
+			}
+		}
+	}
+	for i := range o.Names {
+		if o.Names[i] == "" && (before == nil || before.Names[i] == "") {
+			o.Names[i] = name
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("more than %d servers: %w", MaxServers, ErrNotModelled)
+}
+
+func beforeNames(before *Sighting) *[MaxServers]string {
+	if before == nil {
+		return &[MaxServers]string{}
+	}
+	return &before.Names
+}
+
+// machine is what is seen of a Machine and its Node.
+func (o *Sighting) machine(s *model.Snapshot, m *model.Machine) Sight {
+	out := Server(0)
+	out.setMachine(Staying)
+	if m.Deleting {
+		out.setMachine(Deleting)
+		out.setPhase(phaseOf(m.Phase))
+	}
+	flag(&out, PreDrainHook, m.PreDrainHook)
+	flag(&out, PreTerminateHook, m.PreTerminateHook)
+	flag(&out, ForeignHook, len(m.ForeignPreTerminate) > 0)
+	flag(&out, Outdated, !m.UpToDate())
+	flag(&out, Provisioned, m.InfrastructureReady)
+	flag(&out, NodeRef, m.NodeName != "")
+	_, listed := s.MemberOf(m.Name)
+	flag(&out, Late, m.InfrastructureReady && m.NodeName == "" && !listed && s.Now.Sub(m.Created) >= model.JoinTime)
+	switch {
+	case m.NodeName == "":
+	case !m.Node.Known:
+		o.View.WorkloadUnknown = true
+	case m.Node.Value.Exists:
+		nodeSight(&out, s, &m.Node.Value)
+		flag(&out, RemovesMembers, m.Node.Value.RemovesMembers && listed && out.Phase() == WaitingForPreTerminate)
+	}
+	sight := Sight(out)
+	if m.InfrastructureGone.Known && m.InfrastructureGone.Value {
+		sight |= hostIsGone
+	}
+	return sight
+}
+
+func flag(s *Server, f Server, on bool) {
+	if on {
+		s.set(f)
+	}
+}
+
+// phaseOf is the phase of the model for one of core's. Waiting for volumes is
+// part of the drain, and everything after the host is part of its end.
+func phaseOf(p model.Phase) Phase {
+	switch p {
+	case model.PhaseWaitingForPreDrain:
+		return WaitingForPreDrain
+	case model.PhaseDraining, model.PhaseWaitingForVolumes:
+		return Draining
+	case model.PhaseWaitingForPreTerm:
+		return WaitingForPreTerminate
+	case model.PhaseDeletingInfra:
+		return DeletingHost
+	case model.PhaseDeletingBootstrap, model.PhaseDeletingNode, model.PhaseDeletionCompleted:
+		return DeletingNode
+	default:
+		return NotBegun
+	}
+}
+
+func nodeSight(out *Server, s *model.Snapshot, n *model.Node) {
+	switch {
+	case n.Ready == model.Yes:
+		out.setNode(Ready)
+	case s.Now.Sub(n.ReadySince) >= model.DeadAfter:
+		out.setNode(LongNotReady)
+	default:
+		out.setNode(NotReady)
+	}
+	switch {
+	case !n.Excluded:
+	case s.Now.Sub(n.ExcludedAt) >= s.ControlPlane.LoadBalancerSettle:
+		out.setExcluded(Settled)
+	default:
+		out.setExcluded(JustExcluded)
+	}
+	if !n.RemovalAsked {
+		return
+	}
+	switch age := s.Now.Sub(n.RemovalAskedAt); {
+	case age >= time.Minute:
+		out.setAsked(AskedForLong)
+	case age >= 5*time.Second:
+		out.setAsked(AskedForAWhile)
+	default:
+		out.setAsked(JustAsked)
+	}
+}
+
+// memberSight is what is seen of a member.
+func memberSight(s *model.Snapshot, m *model.Member) Sight {
+	out := Server(0)
+	switch {
+	case m.Voter():
+		out.setMember(Voter)
+	case m.Started():
+		out.setMember(Learner)
+	default:
+		out.setMember(Unstarted)
+	}
+	flag(&out, Leader, m.Leader)
+	if m.Machine == "" {
+		switch age := s.Now.Sub(m.UnmatchedSince); {
+		case age >= 6*time.Minute:
+			out.setUnmatched(PastJoinWindow)
+		case age >= time.Minute:
+			out.setUnmatched(PastGrace)
+		default:
+		}
+	}
+	sight := Sight(out)
+	switch {
+	case !m.Answers.Known:
+	case m.Answers.Value && m.Healthy():
+		sight |= Sight(Answers) << answersAt
+	default:
+		sight |= Sight(Refuses) << answersAt
+	}
+	return sight
+}

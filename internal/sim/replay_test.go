@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/drover-project/drover/internal/model"
+)
+
+// observed is one observation of a story.
+type observed struct {
+	snapshot model.Snapshot
+	decision model.Decision
+	done     bool
+}
+
+// record plays an upgrade on a Stage and observes it every few steps, as the
+// product does.
+func record(t *testing.T, o Options, every int) []observed {
+	t.Helper()
+	s := NewStage(o)
+	var out []observed
+	for range 400 {
+		v, n := s.view()
+		snapshot := v.Snapshot(&n)
+		d, done, err := s.Drover()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, observed{snapshot, d, done})
+		if d.Settled() && s.Reached() {
+			return out
+		}
+		for range every {
+			steps, _ := s.Steps()
+			for _, st := range steps {
+				if st.Progress() {
+					if err := s.Apply(st); err != nil {
+						t.Fatal(err)
+					}
+					break
+				}
+			}
+		}
+	}
+	t.Fatal("the upgrade does not end")
+	return nil
+}
+
+func replay(all []observed) error {
+	r := NewReplay(Budget{}, nil)
+	for _, x := range all {
+		if err := r.Next(x.snapshot, x.decision, x.done, !x.done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestReplayFollowsAnUpgrade(t *testing.T) {
+	for _, o := range []Options{{Servers: 1, Surge: 1}, {Servers: 3, Surge: 1}, {Servers: 3, Surge: 0}, {Servers: 3, Surge: 1, Empty: true}} {
+		for every := 1; every <= 3; every++ {
+			if err := replay(record(t, o, every)); err != nil {
+				t.Errorf("%d servers, maxSurge %d, every %d steps: %v", o.Servers, o.Surge, every, err)
+			}
+		}
+	}
+}
+
+// What can't have happened is a gap between model and reality, and is named.
+func TestReplayFindsWhatTheModelCanNotDo(t *testing.T) {
+	all := record(t, Options{Servers: 3, Surge: 1}, 1)
+	for name, tc := range map[string]struct {
+		change func(s *model.Snapshot)
+		want   string
+	}{
+		"a member vanishes from a server that is drained": {func(s *model.Snapshot) {
+			for _, m := range s.Machines {
+				if m.Phase == model.PhaseDraining {
+					s.Etcd.Members.Value = withoutMemberOf(s.Etcd.Members.Value, m.Name)
+				}
+			}
+		}, "the model can't get from"},
+		"a Machine appears that nobody made": {func(s *model.Snapshot) {
+			extra := s.Machines[0]
+			extra.Name, extra.UID = "cp-99", "cp-99"
+			s.Machines = append(s.Machines, extra)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := NewReplay(Budget{}, nil)
+			for _, x := range all {
+				tc.change(&x.snapshot)
+				x.decision = r.decide(x.snapshot)
+				if err := r.Next(x.snapshot, x.decision, x.done && x.decision.Action != nil, true); err != nil {
+					if !IsGap(err) || !strings.Contains(err.Error(), tc.want) {
+						t.Fatalf("%v, want %q", err, tc.want)
+					}
+					return
+				}
+			}
+			t.Fatal("nobody noticed")
+		})
+	}
+}
+
+func withoutMemberOf(members []model.Member, machine string) []model.Member {
+	var rest []model.Member
+	for _, m := range members {
+		if m.Machine != machine {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// Another planner than the one that decided is noticed.
+func TestReplayNamesAnotherPlanner(t *testing.T) {
+	r := NewReplay(Budget{}, without("outdated_server_is_replaced"))
+	x := record(t, Options{Servers: 3, Surge: 1}, 1)[0]
+	if err := r.Next(x.snapshot, x.decision, true, false); !IsGap(err) || !strings.Contains(err.Error(), "would decide otherwise today") {
+		t.Errorf("error %v", err)
+	}
+}
