@@ -182,12 +182,10 @@ func TestJoinThroughServers(t *testing.T) {
 	w.waits("cp-2", bootstrapv1.DataSecretNotAvailableReason, "waiting for RKE2ControlPlane demo to list a server")
 
 	cp := w.controlPlane()
-	cp.Status.AvailableServerIPs = []string{"10.0.0.12"}
-	w.Expect(api.Status().Update(w.ctx, cp)).To(Succeed())
+	w.patchStatus(cp, func() { cp.Status.AvailableServerIPs = []string{"10.0.0.12"} })
 	w.waits("cp-2", bootstrapv1.DataSecretNotAvailableReason, "waiting for RKE2ControlPlane demo to list a server")
 
-	cp.Status.AvailableServerIPs = []string{"10.0.0.12", "fd00::11"}
-	w.Expect(api.Status().Update(w.ctx, cp)).To(Succeed())
+	w.patchStatus(cp, func() { cp.Status.AvailableServerIPs = []string{"10.0.0.12", "fd00::11"} })
 	w.Expect(nodeConfig(w, w.hasData("cp-2"))).To(HaveKeyWithValue("server", "https://[fd00::11]:9345"))
 }
 
@@ -256,8 +254,7 @@ func TestDataAreMadeOnce(t *testing.T) {
 	w.server("cp-1", nil)
 	before := w.hasData("cp-1")
 	config := w.config("cp-1")
-	config.Spec.PreRKE2Commands = []string{"true"}
-	w.Expect(api.Update(w.ctx, config)).To(Succeed())
+	w.patch(config, func() { config.Spec.PreRKE2Commands = []string{"true"} })
 	w.eventually(func(g Gomega) {
 		config = w.config("cp-1")
 		g.Expect(config.Status.ObservedGeneration).To(Equal(config.Generation))

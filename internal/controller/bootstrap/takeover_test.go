@@ -101,9 +101,10 @@ func TestDataOfAMachinePool(t *testing.T) {
 	w.Expect(api.Create(w.ctx, config)).To(Succeed())
 	w.waits("pool", bootstrapv1.DataSecretNotAvailableReason, "MachinePools are not supported yet")
 	config = w.config("pool")
-	config.Status.DataSecretName = ptr.To("pool")
-	config.Status.Initialization.DataSecretCreated = ptr.To(true)
-	w.Expect(api.Status().Update(w.ctx, config)).To(Succeed())
+	w.patchStatus(config, func() {
+		config.Status.DataSecretName = ptr.To("pool")
+		config.Status.Initialization.DataSecretCreated = ptr.To(true)
+	})
 	w.eventually(func(g Gomega) {
 		g.Expect(conditions.IsTrue(w.config("pool"), bootstrapv1.ReadyCondition)).To(BeTrue())
 	})

@@ -108,34 +108,47 @@ func (w *world) machine(name string) *clusterv1.Machine {
 	return machine
 }
 
+// patch changes an object. It sends only the change, because the reconciler may
+// write the object at the same time.
+func (w *world) patch(obj client.Object, change func()) {
+	w.Helper()
+	before := obj.DeepCopyObject().(client.Object)
+	change()
+	w.Expect(api.Patch(w.ctx, obj, client.MergeFrom(before))).To(Succeed())
+}
+
+// patchStatus is patch for the status.
+func (w *world) patchStatus(obj client.Object, change func()) {
+	w.Helper()
+	before := obj.DeepCopyObject().(client.Object)
+	change()
+	w.Expect(api.Status().Patch(w.ctx, obj, client.MergeFrom(before))).To(Succeed())
+}
+
 func (w *world) updateCluster(change func(*clusterv1.Cluster)) {
 	w.Helper()
 	cluster := w.cluster()
-	change(cluster)
-	w.Expect(api.Update(w.ctx, cluster)).To(Succeed())
+	w.patch(cluster, func() { change(cluster) })
 }
 
 func (w *world) updateControlPlane(change func(*controlplanev1.RKE2ControlPlane)) {
 	w.Helper()
 	controlPlane := w.controlPlane()
-	change(controlPlane)
-	w.Expect(api.Update(w.ctx, controlPlane)).To(Succeed())
+	w.patch(controlPlane, func() { change(controlPlane) })
 }
 
 // provision reports the infrastructure of the cluster as provisioned.
 func (w *world) provision() {
 	w.Helper()
 	cluster := w.cluster()
-	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
-	w.Expect(api.Status().Update(w.ctx, cluster)).To(Succeed())
+	w.patchStatus(cluster, func() { cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true) })
 }
 
 // initialize reports the control plane as initialized.
 func (w *world) initialize() {
 	w.Helper()
 	cluster := w.cluster()
-	cluster.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
-	w.Expect(api.Status().Update(w.ctx, cluster)).To(Succeed())
+	w.patchStatus(cluster, func() { cluster.Status.Initialization.ControlPlaneInitialized = ptr.To(true) })
 }
 
 func (w *world) owner() metav1.OwnerReference {

@@ -307,8 +307,9 @@ func TestMetadataAndTimeLimitsReachExistingMachines(t *testing.T) {
 	}).WithTimeout(patience).Should(Succeed())
 	m := &clusterv1.Machine{}
 	w.g.Expect(api.Get(w.ctx, client.ObjectKeyFromObject(held), m)).To(Succeed())
+	before := m.DeepCopy()
 	m.Finalizers = nil
-	w.g.Expect(api.Update(w.ctx, m)).To(Succeed())
+	w.g.Expect(api.Patch(w.ctx, m, client.MergeFrom(before))).To(Succeed())
 }
 
 // Machines that lost their owner may still be servers. A first server next to
