@@ -151,10 +151,10 @@ func (r *Replay) after(w World, done bool) (World, bool) {
 	for i := range names.ID {
 		names.ID[i] = -1
 	}
-	on, to := -1, -1
+	var on, to int
 	switch a := r.last.Action.(type) {
 	case model.RemoveMember:
-		on = slices.Index(r.seen.IDs[:], a.Member)
+		on, to = slices.Index(r.seen.IDs[:], a.Member), -1
 	case model.MoveLeader:
 		on, to = slices.Index(r.seen.IDs[:], a.From), slices.Index(r.seen.IDs[:], a.To)
 	default:
@@ -178,10 +178,6 @@ func (r *Replay) after(w World, done bool) (World, bool) {
 	w.settle()
 	return w, ok
 }
-
-// looksLike tells whether a World looks like a Sighting, as far as that could
-// be made.
-func (w *World) looksLike(o *Sighting) bool { return w.distance(o) == 0 }
 
 // distance is the number of servers that look different.
 func (w *World) distance(o *Sighting) int {

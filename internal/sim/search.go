@@ -17,10 +17,19 @@ type path struct {
 // frontier is a heap of paths, the most promising first.
 type frontier []path
 
-func (f frontier) Len() int           { return len(f) }
+// Len implements heap.Interface.
+func (f frontier) Len() int { return len(f) }
+
+// Less implements heap.Interface.
 func (f frontier) Less(i, j int) bool { return f[i].cost+3*f[i].away < f[j].cost+3*f[j].away }
-func (f frontier) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(x any)        { *f = append(*f, x.(path)) }
+
+// Swap implements heap.Interface.
+func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
+
+// Push implements heap.Interface.
+func (f *frontier) Push(x any) { *f = append(*f, x.(path)) }
+
+// Pop implements heap.Interface.
 func (f *frontier) Pop() any {
 	old := *f
 	p := old[len(old)-1]

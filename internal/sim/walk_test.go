@@ -27,7 +27,7 @@ func TestWalks(t *testing.T) {
 
 // walk lets the story begin at random, and then waits for its end.
 func walk(t *rapid.T, s *Stage) {
-	s.rules.deathInWindow = false
+	s.deathInWindow = false
 	var told []string
 	tell := func(line string) { told = append(told, line) }
 	broken := func(err error) {
