@@ -117,18 +117,20 @@ type tree struct {
 }
 
 func cloneTrees(config Config) ([]tree, error) {
-	wanted := map[string]tree{config.Disk: {target: diskMount}}
+	// By target: one file may be meant for two places.
+	wanted := map[string]string{diskMount: config.Disk}
 	programs := map[string]string{paths.LabBinary: config.LabBinary, paths.KubeBinary: config.KubeBinary}
 	for name, source := range config.Programs {
 		programs[filepath.Join(paths.ProgramDir, name)] = source
 	}
 	for target, source := range programs {
 		if source != "" {
-			wanted[source] = tree{target: target, file: true, readOnly: true}
+			wanted[target] = source
 		}
 	}
 	var trees []tree
-	for source, t := range wanted {
+	for target, source := range wanted {
+		t := tree{target: target, file: target != diskMount, readOnly: target != diskMount}
 		fd, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", source, err)
