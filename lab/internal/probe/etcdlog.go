@@ -16,7 +16,7 @@ import (
 const (
 	// etcdLogPeriod is how often the logs are read. They keep their time stamps, so it only has to be shorter than a
 	// machine's remaining life after it noted a removal: the next machine leaves after a drain at the soonest.
-	etcdLogPeriod  = 5 * time.Second
+	etcdLogPeriod  = 20 * time.Second
 	etcdLogTimeout = 10 * time.Second
 	// removedMessage is what every member notes when it applies a removal (etcd 3.6: server/etcdserver/api/membership).
 	removedMessage = "removed member"
