@@ -13,11 +13,12 @@ import (
 // How long RKE2 gets to remove a member it was asked to remove. Its own
 // controller answers within a second when the server that runs it lives.
 const (
-	removalTimeout = 60 * time.Second
-	// stoppedTimeout is for a member that has stopped meanwhile: the server
+	// RemovalTimeout is for a member that works on.
+	RemovalTimeout = 60 * time.Second
+	// StoppedTimeout is for a member that has stopped meanwhile: the server
 	// that RKE2's controller ran on was the one that leaves, and took itself
 	// down before it had removed itself. Its lease runs out only after 45 s.
-	stoppedTimeout = 5 * time.Second
+	StoppedTimeout = 5 * time.Second
 )
 
 // afterDrain gives the Machine that core holds for us with drain and volumes
@@ -171,9 +172,9 @@ var memberIsRemoved = Rule{
 		if !node.RemovalAsked {
 			return do(model.AskForMemberRemoval{Machine: m.Name, Member: member.ID})
 		}
-		limit := removalTimeout
+		limit := RemovalTimeout
 		if !member.Healthy() {
-			limit = stoppedTimeout
+			limit = StoppedTimeout
 		}
 		if v.Now.Sub(node.RemovalAskedAt) >= limit {
 			return do(model.RemoveMember{Member: member.ID, Ground: model.Drained, Name: member.Label(), Machine: m.Name})

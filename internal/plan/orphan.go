@@ -7,15 +7,15 @@ import (
 	"github.com/drover-project/drover/internal/quorum"
 )
 
-// joinWindow is how long a member may be without a Machine while some Machine
+// JoinWindow is how long a member may be without a Machine while some Machine
 // may be the one it belongs to. RKE2 itself gives up on a learner that makes
 // no progress after 5 minutes.
-const joinWindow = 6 * time.Minute
+const JoinWindow = 6 * time.Minute
 
-// orphanGrace is how long a member may be without a Machine when no Machine
+// OrphanGrace is how long a member may be without a Machine when no Machine
 // can be the one it belongs to and no Node runs it. It covers a stale list of
 // Machines.
-const orphanGrace = time.Minute
+const OrphanGrace = time.Minute
 
 // orphanMemberIsRemoved takes members out of etcd's list that belong to no
 // Machine and show no sign of life: leftovers of hosts that were destroyed
@@ -45,9 +45,9 @@ func (v *view) abandoned(member model.Member) bool {
 	if member.Leader || member.Answers.Known && member.Answers.Value || member.NodeReady == model.Yes {
 		return false
 	}
-	grace := orphanGrace
+	grace := OrphanGrace
 	if v.someMachineMayOwnIt() || member.NodeReady == model.Unclear {
-		grace = joinWindow // the Node of a host that is gone stays when core had no server to keep
+		grace = JoinWindow // the Node of a host that is gone stays when core had no server to keep
 	}
 	return v.Now.Sub(member.UnmatchedSince) >= grace
 }

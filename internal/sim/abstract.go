@@ -3,9 +3,9 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/plan"
 )
 
 // Sighting is a Snapshot as the model sees it: a View, and which server is
@@ -160,9 +160,9 @@ func nodeSight(out *Server, s *model.Snapshot, n *model.Node) {
 		return
 	}
 	switch age := s.Now.Sub(n.RemovalAskedAt); {
-	case age >= time.Minute:
+	case age >= plan.RemovalTimeout:
 		out.setAsked(AskedForLong)
-	case age >= 5*time.Second:
+	case age >= plan.StoppedTimeout:
 		out.setAsked(AskedForAWhile)
 	default:
 		out.setAsked(JustAsked)
@@ -183,9 +183,9 @@ func memberSight(s *model.Snapshot, m *model.Member) Sight {
 	flag(&out, Leader, m.Leader)
 	if m.Machine == "" {
 		switch age := s.Now.Sub(m.UnmatchedSince); {
-		case age >= 6*time.Minute:
+		case age >= plan.JoinWindow:
 			out.setUnmatched(PastJoinWindow)
-		case age >= time.Minute:
+		case age >= plan.OrphanGrace:
 			out.setUnmatched(PastGrace)
 		default:
 		}

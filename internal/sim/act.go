@@ -205,35 +205,6 @@ func (a actor) drained(w *World, s Server) bool {
 	return s.Machine() == Deleting && s.Phase() == WaitingForPreTerminate && s.has(PreTerminateHook) && !s.has(ForeignHook)
 }
 
-// tally counts voters and those known to work, in the way package quorum
-// does; without leaves a server out.
-func (v *View) tally(without int) (all, healthy int) {
-	for i, s := range v.Servers {
-		if i == without || s.server().Member() != Voter {
-			continue
-		}
-		all++
-		if s.healthyVoter() {
-			healthy++
-		}
-	}
-	return all, healthy
-}
-
-// removable is quorum.AfterRemoval.
-func (v *View) removable(i int) bool {
-	all, healthy := v.tally(-1)
-	restAll, restHealthy := v.tally(i)
-	return healthy > all/2 && restAll > 0 && restHealthy > restAll/2
-}
-
-// losable is quorum.AfterLoss.
-func (v *View) losable(i int) bool {
-	all, _ := v.tally(-1)
-	_, healthy := v.tally(i)
-	return healthy > all/2
-}
-
 // otherRemoval tells whether RKE2 was asked to remove another member and has
 // not done so.
 func (a actor) otherRemoval(w *World, on int) bool {
@@ -333,12 +304,6 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 // mayJoin tells whether the host may be about to join.
 func mayJoin(s Sight) bool {
 	return s&hostIsGone == 0 && s.server().has(Provisioned) && s.server()&(NodeRef|Late) == 0 && !s.server().listed()
-}
-
-// canLoseOneMore is quorum.AfterJoinAndLoss.
-func (v *View) canLoseOneMore() bool {
-	_, healthy := v.tally(-1)
-	return healthy > (healthy+1)/2
 }
 
 func dropHooks(w *World, on int) outcome {

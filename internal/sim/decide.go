@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/drover-project/drover/internal/model"
 )
@@ -138,7 +136,7 @@ func (j *Judgement) ask(decide Decider, e *eyes, v *View, n *Names) Choice {
 	if d.Settled() {
 		j.Settled = true
 	}
-	c := v.choice(d.Action, n)
+	c := v.choice(read(d.Action), n)
 	if c.Verb == Nothing {
 		return c
 	}
@@ -177,82 +175,5 @@ func needsMembers(a model.Action) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// choice translates an action back from names to what was seen.
-func (v *View) choice(a model.Action, n *Names) Choice {
-	on := func(name string) Sight {
-		for i := range v.Servers {
-			if n.Machine[i] == name {
-				return v.Servers[i]
-			}
-		}
-		panic(fmt.Sprintf("the planner names a Machine %q that is not in the snapshot", name))
-	}
-	member := func(id uint64) Sight {
-		for i := range v.Servers {
-			if uint64(n.ID[i]+1) == id && v.Servers[i].server().listed() {
-				return v.Servers[i]
-			}
-		}
-		panic("the planner names a member that is not in the snapshot: " + strconv.FormatUint(id, 16))
-	}
-	c := Choice{Verb: verbOf(a)}
-	switch a := a.(type) {
-	case model.CreateMachine:
-		c.First = a.Purpose == model.First
-	case model.DeleteMachine:
-		c.On = on(a.Machine)
-	case model.RestoreHooks:
-		c.On, c.PreTerminateOnly = on(a.Machine), a.PreTerminateOnly
-	case model.ExcludeFromLoadBalancers:
-		c.On = on(a.Machine)
-	case model.ReleasePreDrainHook:
-		c.On = on(a.Machine)
-	case model.MoveLeader:
-		c.On, c.To = member(a.From), member(a.To)
-	case model.AskForMemberRemoval:
-		c.On = on(a.Machine)
-	case model.RemoveMember:
-		c.On, c.Ground = member(a.Member), a.Ground
-	case model.ReleasePreTerminateHook:
-		c.On = on(a.Machine)
-	case model.DropHooks:
-		c.On = on(a.Machine)
-	default:
-	}
-	return c
-}
-
-// verbOf is the verb for an action.
-func verbOf(a model.Action) Verb {
-	switch a.(type) {
-	case nil:
-		return Nothing
-	case model.CreateMachine:
-		return Create
-	case model.DeleteMachine:
-		return Delete
-	case model.RestoreHooks:
-		return RestoreHooks
-	case model.ExcludeFromLoadBalancers:
-		return Exclude
-	case model.ReleasePreDrainHook:
-		return ReleasePreDrain
-	case model.MoveLeader:
-		return MoveLeader
-	case model.AskForMemberRemoval:
-		return AskRemoval
-	case model.RemoveMember:
-		return RemoveMember
-	case model.ReleasePreTerminateHook:
-		return ReleasePreTerminate
-	case model.DropHooks:
-		return DropHooks
-	case model.FinishDeletion:
-		return Finish
-	default:
-		panic(fmt.Sprintf("the model does not know the action %T", a))
 	}
 }

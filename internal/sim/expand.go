@@ -67,14 +67,7 @@ func (x *expander) judge(v *View) *Judgement {
 	return x.memo.judge(&x.eyes, &key)
 }
 
-func (v *View) canonical() {
-	a := &v.Servers
-	for i := 1; i < len(a); i++ {
-		for j := i; j > 0 && a[j] > a[j-1]; j-- {
-			a[j], a[j-1] = a[j-1], a[j]
-		}
-	}
-}
+func (v *View) canonical() { sortDown(&v.Servers) }
 
 // expand fills x.out with the successors of a World that is not lost.
 func (x *expander) expand(w *World) result {

@@ -58,7 +58,7 @@ var rulesLeftOut = []mutation{
 	{name: "whole_control_plane_is_deleted", run: small(1, 1, budget(WholeDelete)), breach: "I3"},
 	{name: "hooks_are_kept", run: small(1, 1, budget(HookLoss)), breach: "I3"},
 	{name: "dead_member_goes_first", run: small(3, 0, budget(Death)), breach: "I3"},
-	{name: "orphan_member_is_removed", run: small(3, 1, budget(UserDelete, HookLoss, Silence)), breach: "I"},
+	{name: "orphan_member_is_removed", run: small(2, 1, budget(UserDelete)), breach: "I3"},
 	{name: "released_server_disappears", run: small(1, 1, budget()), breach: "I"},
 	{name: "replacement_before_drain", run: small(1, 1, budget(UserDelete)), breach: "I12"},
 	{name: "load_balancers_let_go_first", run: small(1, 1, budget()), breach: "I14"},
@@ -76,6 +76,30 @@ var rulesLeftOut = []mutation{
 	{name: "missing_server_is_created", run: Options{Servers: 3, Surge: 1, AtRest: true, Budget: budget(Death)}, breach: "I3"},
 	{name: "surplus_server_is_deleted", run: small(1, 1, budget()), breach: "I"},
 	{name: "outdated_server_is_replaced", run: small(1, 1, budget()), breach: "I3"},
+}
+
+// missedByNobody are the rules whose absence the explorer can't notice, and why
+// they stay.
+var missedByNobody = map[string]string{
+	"last_voter_stays":         "quorum_survives_removal holds the last voter as well; this one names the reason",
+	"spec_can_be_followed":     "no World holds a spec that can't be followed",
+	"data_is_not_started_over": "a World without data is lost, and nobody is held to anything there",
+}
+
+// Every rule is in one list or the other.
+func TestNoRuleIsForgotten(t *testing.T) {
+	listed := map[string]bool{}
+	for _, m := range rulesLeftOut {
+		listed[m.name] = true
+	}
+	for _, r := range plan.Rules() {
+		if _, excused := missedByNobody[r.Name]; listed[r.Name] == excused {
+			t.Errorf("rule %s: left out %v, excused %v", r.Name, listed[r.Name], excused)
+		}
+	}
+	if got, want := len(listed)+len(missedByNobody), len(plan.Rules()); got != want {
+		t.Errorf("%d rules are named, there are %d", got, want)
+	}
 }
 
 // TestEveryRuleIsNeeded leaves out one rule after the other and wants the
@@ -165,6 +189,7 @@ func TestClassicMistakesAreFound(t *testing.T) {
 
 func (m mutation) mustBeFound(t *testing.T) {
 	t.Helper()
+	mustHold(t, m.run) // or the violation would say nothing about the mutation
 	o := m.run
 	o.Decide, o.Without = m.decide, m.guards
 	r, err := Explore(o)

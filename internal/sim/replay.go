@@ -147,34 +147,16 @@ func (r *Replay) after(w World, done bool) (World, bool) {
 	if !done {
 		return w, true
 	}
-	names := Names{Machine: r.seen.Names}
-	for i := range names.ID {
-		names.ID[i] = -1
-	}
-	var on, to int
-	switch a := r.last.Action.(type) {
-	case model.RemoveMember:
-		on, to = slices.Index(r.seen.IDs[:], a.Member), -1
-	case model.MoveLeader:
-		on, to = slices.Index(r.seen.IDs[:], a.From), slices.Index(r.seen.IDs[:], a.To)
-	default:
-		on, to = meant(a, &names)
-	}
-	c := Choice{Verb: verbOf(r.last.Action)}
-	switch a := r.last.Action.(type) {
-	case model.CreateMachine:
-		c.First = a.Purpose == model.First
-	case model.RestoreHooks:
-		c.PreTerminateOnly = a.PreTerminateOnly
-	case model.RemoveMember:
-		c.Ground = a.Ground
-	default:
-	}
-	if c.Verb == Finish {
+	order := read(r.last.Action)
+	if order.Verb == Finish {
 		return w, true
 	}
+	on, to := order.places(
+		func(name string) int { return slices.Index(r.seen.Names[:], name) },
+		func(id uint64) int { return slices.Index(r.seen.IDs[:], id) },
+	)
 	view := r.seen.View
-	ok := r.act(&w, &view, c, on, to).done
+	ok := r.act(&w, &view, order.Choice, on, to).done
 	w.settle()
 	return w, ok
 }

@@ -113,12 +113,6 @@ func (s *Stage) age(i int) int {
 	return n
 }
 
-// Decide is what the planner decides now.
-func (s *Stage) Decide() model.Decision {
-	v, n := s.view()
-	return s.decide(v.Snapshot(&n))
-}
-
 // Drover lets the controller decide and act once. It returns the decision and
 // whether the action was carried out; the error is a broken invariant.
 func (s *Stage) Drover() (model.Decision, bool, error) {
@@ -127,46 +121,18 @@ func (s *Stage) Drover() (model.Decision, bool, error) {
 	if fault := check(&d, &v); fault != "" {
 		return d, false, fmt.Errorf("%s", fault)
 	}
-	c := v.choice(d.Action, &n)
-	if c.Verb == Nothing {
+	order := read(d.Action)
+	if order.Verb == Nothing {
 		return d, false, nil
 	}
-	on, to := meant(d.Action, &n)
-	o := s.act(&s.World, &v, c, on, to)
+	on, to := order.places(n.machine, n.member)
+	o := s.act(&s.World, &v, order.Choice, on, to)
 	s.World.settle()
 	s.name()
 	if o.breach != "" {
 		return d, o.done, fmt.Errorf("%s", o.breach)
 	}
 	return d, o.done, nil
-}
-
-// meant are the servers that an action names.
-func meant(a model.Action, n *Names) (on, to int) {
-	byName := func(name string) int { return slices.Index(n.Machine[:], name) }
-	byID := func(id uint64) int { return slices.Index(n.ID[:], int(id)-1) }
-	switch a := a.(type) {
-	case model.DeleteMachine:
-		return byName(a.Machine), -1
-	case model.RestoreHooks:
-		return byName(a.Machine), -1
-	case model.ExcludeFromLoadBalancers:
-		return byName(a.Machine), -1
-	case model.ReleasePreDrainHook:
-		return byName(a.Machine), -1
-	case model.AskForMemberRemoval:
-		return byName(a.Machine), -1
-	case model.ReleasePreTerminateHook:
-		return byName(a.Machine), -1
-	case model.DropHooks:
-		return byName(a.Machine), -1
-	case model.RemoveMember:
-		return byID(a.Member), -1
-	case model.MoveLeader:
-		return byID(a.From), byID(a.To)
-	default:
-		return -1, -1
-	}
 }
 
 // Run lets controller and surroundings take turns: the controller acts as long

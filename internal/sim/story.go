@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,16 +113,7 @@ func (t *teller) reorder(w *World) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case w.Servers[a] > w.Servers[b]:
-			return -1
-		case w.Servers[a] < w.Servers[b]:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.Servers[b], w.Servers[a]) })
 	names, servers := t.names, w.Servers
 	for to, from := range order {
 		t.names[to], w.Servers[to] = names[from], servers[from]

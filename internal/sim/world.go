@@ -221,8 +221,10 @@ func (s *Server) forget() {
 
 // canonical sorts the servers. Worlds that differ only in which server is
 // which are one state.
-func (w *World) canonical() {
-	a := &w.Servers
+func (w *World) canonical() { sortDown(&w.Servers) }
+
+// sortDown sorts a few values, nearly sorted already, the largest first.
+func sortDown[T ~uint32](a *[MaxServers]T) {
 	for i := 1; i < len(a); i++ {
 		for j := i; j > 0 && a[j] > a[j-1]; j-- {
 			a[j], a[j-1] = a[j-1], a[j]

@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"github.com/drover-project/drover/internal/plan"
+)
+
+// Options say what an exploration begins with and what may happen.
+type Options struct {
+	// Servers is spec.replicas, Surge is maxSurge.
+	Servers, Surge int
+	// Empty begins before the first server. Otherwise the run begins with all
+	// servers up to date and, unless AtRest, also with all of them outdated.
+	Empty, AtRest bool
+	// Budget is what may go wrong and what users may do.
+	Budget Budget
+	// Stale lets the controller decide on sources that are one step behind.
+	Stale bool
+	// Blackouts lets sources be unreadable at any time.
+	Blackouts bool
+	// Restarts lets the controller lose its memory at any time.
+	Restarts bool
+	// NoHealthCheck leaves out the health check that deletes the Machine of a
+	// broken server. The goal is then not asked for while one is broken that a
+	// rollout would not replace.
+	NoHealthCheck bool
+	// DeathInWindow lets servers fail while RKE2 removes a member.
+	DeathInWindow bool
+	// Decide is the planner, nil for the product's own.
+	Decide Decider
+	// Without are live guards that the controller leaves out.
+	Without Guard
+	// Workers is the number of goroutines, 0 for one on each core.
+	Workers int
+	// MaxStates ends the exploration with an error, 0 for no limit.
+	MaxStates int
+	// Watch is called now and then; the exploration ends when it returns
+	// false. Nil for never.
+	Watch func(Figures) bool
+	// Now is the clock that the figures are measured with, nil for none: then
+	// Elapsed stays zero.
+	Now func() time.Time
+}
+
+// Figures are the size and the cost of an exploration.
+type Figures struct {
+	// States is the number of different states, Transitions that of the moves
+	// between them, Depth the length of the longest shortest way.
+	States, Transitions uint64
+	Depth               int
+	// Goals is the number of states in which everything is as wished.
+	Goals uint64
+	// Views is how many different things the planner was shown.
+	Views int
+	// Elapsed is the time it took, Bytes the memory for the states and the
+	// ways between them.
+	Elapsed time.Duration
+	Bytes   uint64
+	Workers int
+}
+
+// Result is what an exploration found.
+type Result struct {
+	Figures
+	// Violation is the shortest story that breaks an invariant, nil if there
+	// is none.
+	Violation *Story
+}
+
+// Errors of an exploration that has not seen everything.
+var (
+	// ErrTooMany is returned when it meets its limit.
+	ErrTooMany = errors.New("more states than the limit allows")
+	// ErrEnded is returned when Watch ends it.
+	ErrEnded = errors.New("ended before everything was explored")
+)
+
+// begin are the Worlds that a run begins with.
+func (o Options) begin() []World {
+	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Left: o.Budget}
+	if o.Empty {
+		return []World{w}
+	}
+	s := PreDrainHook | PreTerminateHook | Provisioned | NodeRef | Joined
+	s.setMachine(Staying)
+	s.setHost(Up)
+	s.setNode(Ready)
+	s.setMember(Voter)
+	w.Initialized = true
+	for i := range o.Servers {
+		w.Servers[i] = s
+	}
+	w.Servers[0].set(Leader)
+	if o.AtRest {
+		return []World{w}
+	}
+	outdated := w
+	outdated.outdate()
+	return []World{outdated, w}
+}
+
+func (o Options) decider() Decider {
+	if o.Decide == nil {
+		return plan.Decide
+	}
+	return o.Decide
+}
+
+// room is how many servers a run may have at once: the wished ones, the surge,
+// one rescue, and what dead hosts leave in etcd's list.
+func (o Options) room() int {
+	n := o.Servers + o.Surge + 1 + int(o.Budget[ScaleUp])
+	for _, f := range []Fault{Death, Freeze, KubeletDeath, Corruption, InfraLoss, HookLoss} {
+		n += int(o.Budget[f])
+	}
+	return min(n, MaxServers)
+}
