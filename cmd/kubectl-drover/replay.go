@@ -28,16 +28,12 @@ can make. Where it can't, the model does not know something that really happens:
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(args[0], cmd.OutOrStdout()) },
 	}
-	for i, flag := range faultFlags {
-		c.Flags().Uint8Var(&r.faults[i], flag.name, most, "may have happened: "+flag.usage)
-	}
+	r.faults.add(c.Flags(), most, "may have happened: ")
 	return c
 }
 
 // replaying is what the flags of replay say.
-type replaying struct {
-	faults [len(faultFlags)]uint8
-}
+type replaying struct{ faults faults }
 
 // followed is how far one control plane has been followed.
 type followed struct {
@@ -53,12 +49,9 @@ func (r *replaying) run(path string, out io.Writer) error {
 		return fmt.Errorf("replay: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	var budget sim.Budget
-	for i, flag := range faultFlags {
-		if r.faults[i] > most {
-			return fmt.Errorf("--%s %d: choose at most %d", flag.name, r.faults[i], most)
-		}
-		budget[flag.fault] = r.faults[i]
+	budget, err := r.faults.budget()
+	if err != nil {
+		return err
 	}
 	planes := map[string]*followed{}
 	var order []*followed

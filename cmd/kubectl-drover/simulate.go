@@ -19,39 +19,13 @@ import (
 // simulation is what the flags of simulate say.
 type simulation struct {
 	options     sim.Options
-	faults      [len(faultFlags)]uint8
+	faults      faults
 	withoutRule string
 	save        string
 	set         bool
 	write       string
 	quiet       bool
 }
-
-// faultFlags are the flags for what may go wrong or be done by users.
-var faultFlags = [...]struct {
-	fault sim.Fault
-	name  string
-	usage string
-}{
-	{sim.Death, "deaths", "hosts that stop for good"},
-	{sim.Freeze, "freezes", "hosts that stop answering and may come back"},
-	{sim.KubeletDeath, "kubelet-deaths", "kubelets that stop for good while their host runs"},
-	{sim.Corruption, "etcd-failures", "etcd members that never start again while their host runs"},
-	{sim.NodeDelete, "node-deletes", "Node objects that somebody deletes while their server runs"},
-	{sim.InfraLoss, "infrastructure-losses", "infrastructure machines that disappear with their host"},
-	{sim.Silence, "rke2-silences", "RKE2 stops serving removal annotations for good (0 or 1)"},
-	{sim.Foreign, "foreign-hooks", "pre-terminate hooks that somebody else puts on Machines"},
-	{sim.HookLoss, "hook-losses", "Machines off which somebody strips our hooks"},
-	{sim.UserDelete, "user-deletes", "Machines that a user deletes"},
-	{sim.ScaleUp, "scale-ups", "times a user asks for one server more"},
-	{sim.ScaleDown, "scale-downs", "times a user asks for one server fewer"},
-	{sim.Upgrade, "upgrades", "times a user changes the version, beside the change the run begins with"},
-	{sim.WholeDelete, "whole-deletes", "a user deletes the control plane (0 or 1)"},
-}
-
-// most is how often each fault may happen: the states hold a number of three
-// bits for each.
-const most = 7
 
 func simulate() *cobra.Command {
 	s := &simulation{}
@@ -74,9 +48,7 @@ leaves out.`,
 	f := c.Flags()
 	f.IntVar(&s.options.Servers, "servers", 3, "wished number of servers, 1 to 7")
 	f.IntVar(&s.options.Surge, "surge", 1, "maxSurge, 0 or 1; 0 needs 3 servers")
-	for i, flag := range faultFlags {
-		f.Uint8Var(&s.faults[i], flag.name, 0, flag.usage)
-	}
+	s.faults.add(f, 0, "")
 	f.BoolVar(&s.options.Stale, "stale", false, "let the controller decide on what was one step ago, source by source")
 	f.BoolVar(&s.options.Restarts, "restarts", false, "let the controller restart at any time and forget what it remembers")
 	f.BoolVar(&s.options.Blackouts, "blackouts", false, "let etcd and the workload API be unreadable at any time")
@@ -128,11 +100,9 @@ func (s *simulation) check() error {
 	case o.Surge == 0 && o.Servers < 3:
 		return fmt.Errorf("--surge 0 with --servers %d: Drover refuses that, since a rollout would lose the quorum; choose --surge 1 or at least 3 servers", o.Servers)
 	}
-	for i, flag := range faultFlags {
-		if s.faults[i] > most {
-			return fmt.Errorf("--%s %d: choose at most %d", flag.name, s.faults[i], most)
-		}
-		o.Budget[flag.fault] = s.faults[i]
+	var err error
+	if o.Budget, err = s.faults.budget(); err != nil {
+		return err
 	}
 	if s.withoutRule == "" {
 		return nil
@@ -170,9 +140,13 @@ func (s *simulation) explore(ctx context.Context, o sim.Options, progress io.Wri
 
 // figures words what an exploration took.
 func figures(f sim.Figures) string {
-	perCore := float64(f.States) / max(f.Elapsed.Seconds(), 1e-9) / float64(f.Workers)
 	return fmt.Sprintf("%d states, %d transitions, depth %d, in %s: %.0f states a second and core, %d bytes a state (%s)",
-		f.States, f.Transitions, f.Depth, f.Elapsed.Round(time.Millisecond), perCore, f.Bytes/max(f.States, 1), megabytes(f.Bytes))
+		f.States, f.Transitions, f.Depth, f.Elapsed.Round(time.Millisecond), perCore(f), f.Bytes/max(f.States, 1), megabytes(f.Bytes))
+}
+
+// perCore is how many states a core expands in a second.
+func perCore(f sim.Figures) float64 {
+	return float64(f.States) / max(f.Elapsed.Seconds(), 1e-9) / float64(f.Workers)
 }
 
 func megabytes(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -55,10 +55,9 @@ func row(run sim.Run, r *sim.Result) string {
 	if r.Violation != nil {
 		verdict = "**broken**"
 	}
-	perCore := float64(f.States) / max(f.Elapsed.Seconds(), 1e-9) / float64(f.Workers)
 	return fmt.Sprintf("| %s | deaths ≤ %d, user deletes ≤ %d, stale reads, restarts | %d | %d | %s | %.0f | %d | %s |\n",
 		run.Name, run.Budget[sim.Death], run.Budget[sim.UserDelete], f.States, f.Transitions,
-		f.Elapsed.Round(100*time.Millisecond), perCore, f.Bytes/max(f.States, 1), verdict)
+		f.Elapsed.Round(100*time.Millisecond), perCore(f), f.Bytes/max(f.States, 1), verdict)
 }
 
 // writeTable puts the table between the marks of a file.
