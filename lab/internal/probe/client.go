@@ -59,14 +59,7 @@ func closer(c *http.Client) func() {
 // loop calls ask every clientPeriod until ctx ends and notes the answers.
 func loop(ctx context.Context, name string, log *timeline.Log, answers *Answers, drop func(), ask func(context.Context) error) {
 	answers.Start(time.Now())
-	tick := time.NewTicker(clientPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, clientPeriod, func() {
 		reqCtx, cancel := context.WithTimeout(ctx, clientTimeout)
 		err := ask(reqCtx)
 		cancel()
@@ -82,7 +75,7 @@ func loop(ctx context.Context, name string, log *timeline.Log, answers *Answers,
 				log.Append(timeline.Event{Kind: timeline.ClientGap, Object: name, Since: since, At: now})
 			}
 		}
-	}
+	})
 }
 
 // Writer writes a new value every 200 ms and remembers what was acknowledged.

@@ -177,20 +177,13 @@ func (m *Membership) Current() ([]Member, time.Time) {
 }
 
 func (m *Membership) run(ctx context.Context, e *Etcd, addresses func() []string) {
-	tick := time.NewTicker(memberPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, memberPeriod, func() {
 		asked := time.Now()
 		list, err := e.Members(ctx, preferLeader(addresses(), m.leaderAddress()))
 		if err == nil {
 			m.take(list, asked)
 		}
-	}
+	})
 }
 
 func (m *Membership) leaderAddress() string {

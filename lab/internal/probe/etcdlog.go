@@ -48,18 +48,7 @@ type EtcdLogs struct {
 // FollowEtcdLogs reads the logs of all machines of the laboratory until ctx ends.
 func FollowEtcdLogs(ctx context.Context, lab Machinery, members *Membership, log *timeline.Log) *EtcdLogs {
 	l := &EtcdLogs{lab: lab, members: members, log: log, told: map[uint64]time.Time{}}
-	go func() {
-		tick := time.NewTicker(etcdLogPeriod)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				l.Read(ctx)
-			}
-		}
-	}()
+	go every(ctx, etcdLogPeriod, func() { l.Read(ctx) })
 	return l
 }
 

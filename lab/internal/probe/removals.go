@@ -28,15 +28,8 @@ func FollowRemovals(ctx context.Context, dial DialFunc, addresses func() []strin
 	httpClient := &http.Client{Timeout: etcdTimeout, Transport: &http.Transport{DialContext: dial, IdleConnTimeout: 10 * time.Second}}
 	go func() {
 		defer httpClient.CloseIdleConnections()
-		tick := time.NewTicker(metricsPeriod)
-		defer tick.Stop()
 		last := map[string]map[string]int{}
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+		every(ctx, metricsPeriod, func() {
 			for _, ip := range addresses() {
 				counts, err := scrape(ctx, httpClient, ip)
 				if err != nil {
@@ -48,7 +41,7 @@ func FollowRemovals(ctx context.Context, dial DialFunc, addresses func() []strin
 				last[ip] = counts
 				r.heard(ip)
 			}
-		}
+		})
 	}()
 	return r
 }
