@@ -11,7 +11,6 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -64,7 +63,7 @@ func TestDecisionsOfAManagerAreKept(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "decisions.ndjson")
 	manager := exec.CommandContext(t.Context(), os.Args[0],
-		"--kubeconfig="+kubeconfig(t, server), "--provider=control-plane", "--webhook-port=0", "--skip-crd-migration-phases=All",
+		"--kubeconfig="+apiserver.Kubeconfig(t, server.Config, &clientcmdapi.AuthInfo{ClientCertificateData: server.Config.CertData, ClientKeyData: server.Config.KeyData}), "--provider=control-plane", "--webhook-port=0", "--skip-crd-migration-phases=All",
 		"--health-addr=127.0.0.1:0", "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics=true", "--decision-trace="+path)
 	manager.Env = append(os.Environ(), asManager+"=1")
 	var log bytes.Buffer
@@ -93,18 +92,4 @@ func TestDecisionsOfAManagerAreKept(t *testing.T) {
 	g.Expect(record.ControlPlane).To(Equal("default/demo"))
 	g.Expect(record.Decision.Waits).NotTo(BeEmpty())
 	g.Expect(record.Result.State).To(Equal(trace.None))
-}
-
-func kubeconfig(t *testing.T, server *apiserver.Server) string {
-	t.Helper()
-	config := clientcmdapi.NewConfig()
-	config.Clusters["it"] = &clientcmdapi.Cluster{Server: server.Config.Host, CertificateAuthorityData: server.Config.CAData}
-	config.AuthInfos["it"] = &clientcmdapi.AuthInfo{ClientCertificateData: server.Config.CertData, ClientKeyData: server.Config.KeyData}
-	config.Contexts["it"] = &clientcmdapi.Context{Cluster: "it", AuthInfo: "it"}
-	config.CurrentContext = "it"
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

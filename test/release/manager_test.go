@@ -17,9 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/drover-project/drover/test/apiserver"
 	"github.com/drover-project/drover/test/loopback"
 )
 
@@ -42,7 +42,7 @@ func (p *plane) start(t *testing.T, objects []*unstructured.Unstructured, webhoo
 	health, diagnostics := loopback.Address(), loopback.Address()
 	args, env := commandLine(deployment)
 	args = append(args, fmt.Sprintf("--health-addr=%s", health), fmt.Sprintf("--diagnostics-address=%s", diagnostics),
-		fmt.Sprintf("--webhook-port=%d", webhooks.Port()), "--kubeconfig="+p.kubeconfig(t, account))
+		fmt.Sprintf("--webhook-port=%d", webhooks.Port()), "--kubeconfig="+apiserver.Kubeconfig(t, p.config, &clientcmdapi.AuthInfo{Token: p.token(t, account)}))
 	m := &manager{
 		account:     "system:serviceaccount:" + account.Namespace + ":" + account.Name,
 		diagnostics: fmt.Sprintf("https://%s/metrics", diagnostics),
@@ -107,21 +107,6 @@ func commandLine(deployment *appsv1.Deployment) (args, env []string) {
 		args = append(args, replace.Replace(argument))
 	}
 	return args, env
-}
-
-// kubeconfig logs in with a token of the account.
-func (p *plane) kubeconfig(t *testing.T, account *corev1.ServiceAccount) string {
-	t.Helper()
-	config := clientcmdapi.NewConfig()
-	config.Clusters["it"] = &clientcmdapi.Cluster{Server: p.config.Host, CertificateAuthorityData: p.config.CAData}
-	config.AuthInfos["it"] = &clientcmdapi.AuthInfo{Token: p.token(t, account)}
-	config.Contexts["it"] = &clientcmdapi.Context{Cluster: "it", AuthInfo: "it"}
-	config.CurrentContext = "it"
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func (p *plane) token(t *testing.T, account *corev1.ServiceAccount) string {
