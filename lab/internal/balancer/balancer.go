@@ -51,7 +51,7 @@ type Timing struct {
 
 // DefaultTiming is quicker than most clouds, so that a lab does not wait long.
 var DefaultTiming = Timing{
-	Interval: 500 * time.Millisecond,
+	Interval: time.Second,
 	Timeout:  2 * time.Second,
 	Fall:     2,
 	Grace:    3 * time.Second,

@@ -21,6 +21,7 @@ import (
 	"github.com/drover-project/drover/lab/internal/cri"
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/kubelet"
+	"github.com/drover-project/drover/lab/internal/kubeprogram"
 	"github.com/drover-project/drover/lab/internal/paths"
 )
 
@@ -155,7 +156,7 @@ func runKubelet(ctx context.Context, instance guest.Instance) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = kubeletGrace
 	// Not this process's environment: the kubelet would announce a readiness of its own.
-	cmd.Env = []string{"PATH=" + paths.SearchPath, "HOME=/root", "GOGC=50", "GOMAXPROCS=2"}
+	cmd.Env = append(kubeprogram.Environment(), "PATH="+paths.SearchPath, "HOME=/root")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start kubelet: %w", err)

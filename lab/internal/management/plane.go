@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/drover-project/drover/lab/internal/kubeprogram"
 	"github.com/drover-project/drover/lab/internal/provider"
 	"github.com/drover-project/drover/lab/internal/runfolder"
 )
@@ -147,7 +148,7 @@ func (p *Plane) writeKubeconfig() error {
 
 func (p *Plane) kube(name string, args ...string) *program {
 	argv := append([]string{filepath.Join(p.config.Bin, "kube"), name}, args...)
-	return p.newProgram(name, []string{"GOGC=50"}, argv...)
+	return p.newProgram(name, []string{"GOGC=" + kubeprogram.GarbageCollection}, argv...)
 }
 
 // newProgram returns a program that runs at the site of the management cluster.

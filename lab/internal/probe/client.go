@@ -21,11 +21,11 @@ import (
 
 const (
 	// clientPeriod is how often the writer and the reader ask.
-	clientPeriod = 200 * time.Millisecond
+	clientPeriod = 500 * time.Millisecond
 	// clientTimeout bounds one request, so that a dead connection costs this much and no more.
 	clientTimeout = 2 * time.Second
 	// perObject is how many writes one ConfigMap holds. Each write keeps its own key, so that each can be checked.
-	perObject = 100
+	perObject = 20
 	// clientNamespace is where the writer's ConfigMaps live.
 	clientNamespace = "default"
 )
@@ -78,7 +78,7 @@ func loop(ctx context.Context, name string, log *timeline.Log, answers *Answers,
 	})
 }
 
-// Writer writes a new value every 200 ms and remembers what was acknowledged.
+// Writer writes a new value every half second and remembers what was acknowledged.
 type Writer struct {
 	Answers
 	dialer
@@ -160,7 +160,7 @@ func (w *Writer) Lost(ctx context.Context) (lost []int, acknowledged int, err er
 	return lost, len(w.acked), nil
 }
 
-// StartReader starts a client that reads a ConfigMap every 200 ms, by a quorum read, until ctx ends. Its gaps go to
+// StartReader starts a client that reads a ConfigMap every half second, by a quorum read, until ctx ends. Its gaps go to
 // log under "reader".
 func StartReader(ctx context.Context, config *rest.Config, log *timeline.Log) (*Answers, error) {
 	d, err := newDialer(config)

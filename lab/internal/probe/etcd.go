@@ -23,7 +23,7 @@ import (
 const (
 	// memberPeriod is how often the member list is read. EtcdLogs places a removal in time; where no log tells of it, the
 	// reads before and after it do.
-	memberPeriod = 250 * time.Millisecond
+	memberPeriod = 500 * time.Millisecond
 	etcdTimeout  = time.Second
 	etcdPort     = "2379"
 )

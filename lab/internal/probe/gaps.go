@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// worthShowing is the gap from which a client's silence is put on the timeline. The clients ask every 200 ms.
+// worthShowing is the gap from which a client's silence is put on the timeline. The clients ask every half second.
 const worthShowing = time.Second
 
 // Answers keeps the times at which a client got an answer and finds the gaps between them.

@@ -17,12 +17,12 @@ import (
 
 const (
 	metricsPort   = "2381"
-	metricsPeriod = time.Second
+	metricsPeriod = 5 * time.Second
 )
 
 // FollowRemovals counts the MemberRemove calls that the members' etcds answered, by etcd's own counter, until ctx ends.
 // The members must expose their metrics (serverConfig.etcd.exposeMetrics). A counter ends with its process, so a call
-// that a member answered in its last second can be missed; none is ever made up.
+// that a member answered in its last seconds can be missed; none is ever made up.
 func FollowRemovals(ctx context.Context, dial DialFunc, addresses func() []string, log *timeline.Log) *Removals {
 	r := &Removals{answered: map[string]bool{}}
 	httpClient := &http.Client{Timeout: etcdTimeout, Transport: &http.Transport{DialContext: dial, IdleConnTimeout: 10 * time.Second}}

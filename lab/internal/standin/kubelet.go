@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/drover-project/drover/lab/internal/kubelet"
+	"github.com/drover-project/drover/lab/internal/kubeprogram"
 	"github.com/drover-project/drover/lab/internal/paths"
 	"github.com/drover-project/drover/lab/internal/standin/pki"
 )
@@ -58,7 +59,7 @@ func (n *node) startKubelet(ctx context.Context, files kubeletFiles) error {
 		paths.KubeBinary, "kubelet", "--config=" + file, "--kubeconfig=" + kubeconfig, "--hostname-override=" + n.name,
 		"--root-dir=/var/lib/kubelet", "--cert-dir=/var/lib/kubelet/pki", "--node-ip=" + n.ip(),
 	}, n.kubeletArgs()...)
-	env := []string{"LAB_VERSION=" + n.version, "GOGC=50", "GOMAXPROCS=2", "HOME=/root"}
+	env := append(kubeprogram.Environment(), "LAB_VERSION="+n.version, "HOME=/root")
 	go n.keepRunning(ctx, "kubelet", "/var/log/kubelet.log", argv, env)
 	return nil
 }

@@ -56,7 +56,7 @@ func (n Node) EtcdPod(initialCluster string) *corev1.Pod {
 			"--feature-gates=InitialCorruptCheck=true", "--logger=zap", "--log-level=info",
 		},
 		Probes: Probes{
-			Scheme: corev1.URISchemeHTTP, Port: 2381, Live: "/health?serializable=true", Start: "/health?serializable=true", StartPeriod: 2,
+			Scheme: corev1.URISchemeHTTP, Port: 2381, Live: "/health?serializable=true", Start: "/health?serializable=true", StartPeriod: 1,
 		},
 	})
 }
@@ -139,7 +139,7 @@ func (n Node) ControllerManagerPod() *corev1.Pod {
 			"--cluster-cidr="+n.Config.ClusterCIDR(), "--allocate-node-cidrs=true", "--service-cluster-ip-range="+n.Config.ServiceCIDR(),
 			"--flex-volume-plugin-dir="+n.EtcdDir+"-flex",
 		),
-		Probes: Probes{Scheme: corev1.URISchemeHTTPS, Port: 10257, Live: "/healthz", Start: "/healthz", StartPeriod: 2},
+		Probes: Probes{Scheme: corev1.URISchemeHTTPS, Port: 10257, Live: "/healthz", Start: "/healthz", StartPeriod: 1},
 	})
 }
 
@@ -148,7 +148,7 @@ func (n Node) SchedulerPod() *corev1.Pod {
 	return New(Component{
 		Name: Scheduler, Version: n.Version, Extra: n.Config.List("kube-scheduler-arg"), Environment: n.Config.List("kube-scheduler-extra-env"),
 		Args:   n.clientArgs(n.SchedulerKubeconfig),
-		Probes: Probes{Scheme: corev1.URISchemeHTTPS, Port: 10259, Live: "/healthz", Start: "/healthz", StartPeriod: 2},
+		Probes: Probes{Scheme: corev1.URISchemeHTTPS, Port: 10259, Live: "/healthz", Start: "/healthz", StartPeriod: 1},
 	})
 }
 

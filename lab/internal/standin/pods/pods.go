@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/drover-project/drover/lab/internal/kubeprogram"
 	"github.com/drover-project/drover/lab/internal/paths"
 )
 
@@ -99,9 +100,8 @@ func New(c Component) *corev1.Pod {
 		Command:         append([]string{paths.KubeBinary, c.Name}, merge(c.Args, c.Extra)...),
 		Env: []corev1.EnvVar{
 			{Name: "LAB_VERSION", Value: c.Version},
-			// Four control planes share a small machine.
-			{Name: "GOGC", Value: "50"},
-			{Name: "GOMAXPROCS", Value: "2"},
+			{Name: "GOGC", Value: kubeprogram.GarbageCollection},
+			{Name: "GOMAXPROCS", Value: kubeprogram.Processors},
 		},
 	}
 	for _, variable := range c.Environment {
