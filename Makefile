@@ -26,7 +26,7 @@ test: unit stories ## Run everything: unit tests, tests against a real API serve
 ##@ Building
 
 .PHONY: build
-build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover lab providers repository ## Build everything the laboratory runs
+build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover kubectl-drover lab providers repository ## Build everything the laboratory runs
 
 .PHONY: drover
 drover: ## Build the manager

@@ -18,7 +18,7 @@ import (
 )
 
 // binaries are what a story needs in bin/.
-var binaries = []string{"lab", "kube", "capi-core", "clusterctl", "drover"}
+var binaries = []string{"lab", "kube", "capi-core", "clusterctl", "drover", "kubectl-drover"}
 
 // endTime is kept free before the test's deadline for the laboratory to be ended in order.
 const endTime = 90 * time.Second

@@ -34,7 +34,9 @@ var moveCluster = Story{
 	Name: "move",
 	Purpose: "A cluster is moved to another management cluster by clusterctl while clients write: no machine notices, " +
 		"and an upgrade there is as safe as it was here.",
-	play: playMove,
+	// Two management clusters fill two cores.
+	Alone: true,
+	play:  playMove,
 }
 
 func playMove(ctx context.Context, r *Run) error {

@@ -57,6 +57,7 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 	r := &Run{Log: &timeline.Log{}, start: time.Now(), dir: dir, out: o.Out}
 	r.Page.Subtitle = s.Purpose
 	err = r.inLab(ctx, dir, o.Start, s)
+	r.followTraces(ctx)
 	ok := r.report(err, s, o)
 	if ok || ctx.Err() != nil {
 		// An interrupted run has nothing to show; it leaves nothing behind.

@@ -96,10 +96,15 @@ func (s Spec) controlPlane() client.Object {
 	})
 }
 
+// nodeDeletionSeconds is how long Cluster API tries to delete a Node. It counts from the deletion of the Machine, not
+// from the Node's turn, so that it has to include the drain: otherwise there is one attempt of ten seconds, and a busy
+// API server leaves a Node behind for ever.
+const nodeDeletionSeconds = 600
+
 func (s Spec) deletion() fields {
 	return fields{
 		"nodeDrainTimeoutSeconds": int64(s.DrainSeconds), "nodeVolumeDetachTimeoutSeconds": int64(60),
-		"nodeDeletionTimeoutSeconds": int64(30),
+		"nodeDeletionTimeoutSeconds": int64(nodeDeletionSeconds),
 	}
 }
 

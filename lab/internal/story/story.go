@@ -15,8 +15,9 @@ type Story struct {
 	Name string
 	// Purpose is one sentence, shown by `lab story list`.
 	Purpose string
-	// Alone is true for a story whose figures are promises: nothing else may
-	// run beside it. The others mostly wait, and may run together.
+	// Alone is true for a story whose figures are promises, or that keeps the
+	// computer busy by itself: nothing else may run beside it. The others
+	// mostly wait, and may run together.
 	Alone bool
 	// OnRequest is true for a story that is left out of `make stories` unless STORIES=all is given: it would take a third
 	// of the time of all others together.
