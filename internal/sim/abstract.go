@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/plan"
@@ -41,13 +42,12 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 		}
 		out.View.Servers[at] = out.machine(s, m)
 	}
+	// Etcd is reached through the workload cluster. Where nothing was read of
+	// either, the second is unknown, too, even if no Machine says so.
+	out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
 	for i := range s.Etcd.Members.Value {
 		m := &s.Etcd.Members.Value[i]
-		name := m.Machine
-		if name == "" {
-			name = fmt.Sprintf("member %x", m.ID)
-		}
-		at, err := out.place(name, before)
+		at, err := out.place(out.nameOf(m, before), before)
 		if err != nil {
 			return nil, err
 		}
@@ -55,6 +55,29 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 		out.IDs[at] = m.ID
 	}
 	return out, nil
+}
+
+func anyNodeKnown(s *model.Snapshot) bool {
+	for i := range s.Machines {
+		if s.Machines[i].Node.Known {
+			return true
+		}
+	}
+	return false
+}
+
+// nameOf is what the member's server is called: as its Machine, or as it was
+// called before, when its Machine has gone.
+func (o *Sighting) nameOf(m *model.Member, before *Sighting) string {
+	if m.Machine != "" {
+		return m.Machine
+	}
+	if before != nil {
+		if i := slices.Index(before.IDs[:], m.ID); i >= 0 && m.ID != 0 && o.Names[i] == "" {
+			return before.Names[i]
+		}
+	}
+	return fmt.Sprintf("member %x", m.ID)
 }
 
 // place finds the place of a server: the one it has, the one it had, or a free

@@ -49,6 +49,9 @@ func (r *Replay) Next(s model.Snapshot, d model.Decision, mayDone, mayNot bool) 
 	if err != nil {
 		return err
 	}
+	if r.seen == nil && next.blind() {
+		return nil
+	}
 	if r.seen == nil {
 		r.worlds = next.guesses(r.may)
 	} else if err := r.follow(next); err != nil {
@@ -64,6 +67,10 @@ func (r *Replay) Next(s model.Snapshot, d model.Decision, mayDone, mayNot bool) 
 	}
 	return nil
 }
+
+// blind tells whether a manager has just come to a control plane that is there
+// already, and has not reached it yet: nothing can be guessed from that.
+func (o *Sighting) blind() bool { return o.View.Initialized && o.View.EtcdUnknown }
 
 func inWords(d model.Decision) string {
 	if d.Action == nil {
@@ -161,7 +168,8 @@ func (r *Replay) after(w World, done bool) (World, bool) {
 	return w, ok
 }
 
-// distance is the number of servers that look different.
+// distance is the number of servers that look different, and of the phases of
+// their deletion that lie between.
 func (w *World) distance(o *Sighting) int {
 	v := look(w)
 	n := 0
@@ -170,10 +178,22 @@ func (w *World) distance(o *Sighting) int {
 	}
 	for i := range v.Servers {
 		if (v.Servers[i]^o.View.Servers[i])&o.visible(i) != 0 {
-			n++
+			n += 1 + max(0, o.View.Servers[i].server().towardsEnd()-v.Servers[i].server().towardsEnd())
 		}
 	}
 	return n
+}
+
+// towardsEnd is how far a Machine has come on its way out.
+func (s Server) towardsEnd() int {
+	switch s.Machine() {
+	case Staying:
+		return 0
+	case Deleting:
+		return 1 + int(s.Phase())
+	default:
+		return 2 + int(DeletingNode)
+	}
 }
 
 // visible are the bits of a server that could be seen. A member that could not
@@ -188,6 +208,10 @@ func (o *Sighting) visible(i int) Sight {
 		if o.View.Servers[i].answers() == CannotAsk {
 			bits &^= 3 << answersAt
 		}
+	}
+	if o.View.Servers[i].server().Machine() == NoMachine {
+		// Hosts are known by their Machine alone, and so are Nodes.
+		bits &^= hostIsGone | Sight(NodeRef) | fromWorkload
 	}
 	return bits
 }

@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/plan"
 )
 
 // observed is one observation of a story.
@@ -14,11 +16,16 @@ type observed struct {
 	done     bool
 }
 
-// record plays an upgrade on a Stage and observes it every few steps, as the
-// product does.
-func record(t *testing.T, o Options, every int) []observed {
+// record plays on a Stage until all is as wished, and observes it every few
+// steps, as the product does. What users do comes first.
+func record(t *testing.T, o Options, every int, users ...Kind) []observed {
 	t.Helper()
 	s := NewStage(o)
+	for _, kind := range users {
+		if err := s.Apply(Step{Kind: kind, Server: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var out []observed
 	for range 400 {
 		v, n := s.view()
@@ -28,7 +35,7 @@ func record(t *testing.T, o Options, every int) []observed {
 			t.Fatal(err)
 		}
 		out = append(out, observed{snapshot, d, done})
-		if d.Settled() && s.Reached() {
+		if s.Reached() && (d.Settled() || d.Action != nil && read(d.Action).Verb == Finish) {
 			return out
 		}
 		for range every {
@@ -43,12 +50,14 @@ func record(t *testing.T, o Options, every int) []observed {
 			}
 		}
 	}
-	t.Fatal("the upgrade does not end")
+	t.Fatal("it does not end")
 	return nil
 }
 
-func replay(all []observed) error {
-	r := NewReplay(Budget{}, nil)
+func replay(all []observed) error { return replayWith(Budget{}, all) }
+
+func replayWith(may Budget, all []observed) error {
+	r := NewReplay(may, nil)
 	for _, x := range all {
 		if err := r.Next(x.snapshot, x.decision, x.done, !x.done); err != nil {
 			return err
@@ -64,6 +73,45 @@ func TestReplayFollowsAnUpgrade(t *testing.T) {
 				t.Errorf("%d servers, maxSurge %d, every %d steps: %v", o.Servers, o.Surge, every, err)
 			}
 		}
+	}
+}
+
+// Machines of a control plane that is deleted go several at a time, their
+// members with them, and soon nothing can be asked any more.
+func TestReplayFollowsADeletion(t *testing.T) {
+	o := Options{Servers: 3, Surge: 1, AtRest: true}
+	o.Budget[WholeDelete] = 1
+	for every := 1; every <= 12; every += 4 {
+		if err := replayWith(o.Budget, record(t, o, every, UserDeletesAll)); err != nil {
+			t.Errorf("every %d steps: %v", every, err)
+		}
+	}
+}
+
+// A manager that starts beside a running control plane sees the Machines first
+// and their members later; nothing of that has happened.
+func TestReplayBeginsWithWhatCanBeSeen(t *testing.T) {
+	all := record(t, Options{Servers: 3, Surge: 1}, 1)
+	blind := all[0].snapshot
+	blind.Machines = slices.Clone(blind.Machines)
+	for i := range blind.Machines {
+		blind.Machines[i].Node = model.Unknown[model.Node]("no connection yet", epoch)
+	}
+	blind.Etcd.Members = model.Unknown[[]model.Member]("no connection yet", epoch)
+	first := observed{snapshot: blind, decision: plan.Decide(blind)}
+	if err := replay(append([]observed{first}, all...)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Core finds the first Node before the controller has reached the API server.
+func TestReplayFollowsANodeThatCoreFoundFirst(t *testing.T) {
+	s := NewStage(Options{Servers: 1, Surge: 1, Empty: true})
+	if err := s.Run("Node cp-1 registers", 20, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	if w := s.World; w.Initialized || !w.Servers[0].has(NodeRef) {
+		t.Errorf("initialized %t, server %s", w.Initialized, w.Servers[0])
 	}
 }
 

@@ -115,6 +115,7 @@ func (w *World) applyJoin(st Step, s *Server) {
 	case NodeRegisters:
 		s.setNode(Ready)
 		s.set(NodeRef)
+	case FirstAnswer:
 		w.Initialized = true
 	default:
 	}

@@ -22,6 +22,8 @@ const (
 	MemberPromoted
 	StalledLearnerEvicted
 	NodeRegisters
+	// The API server of the first server has answered, and that is recorded.
+	FirstAnswer
 	// A server whose removal was asked for.
 	PodsTornDown
 	RKE2RemovesMember
@@ -105,6 +107,9 @@ func (r rules) steps(out []Step, w *World) []Step {
 		out = r.peopleSteps(out, s, n)
 		out = r.faultSteps(out, w, n)
 	}
+	if !w.Initialized && w.apiAnswers() {
+		out = add(out, FirstAnswer, -1)
+	}
 	if r.restarts && w.remembers() {
 		out = add(out, ControllerRestarts, -1)
 	}
@@ -128,7 +133,7 @@ func (w *World) applyProgress(st Step, s *Server) {
 	switch st.Kind {
 	case CoreBegins, CoreDrains, CoreFinishesDrain, CoreComesBack, CorePassesHooks, HostDestroyed, MachineGone:
 		w.applyCore(st, s)
-	case HostProvisioned, StartsCluster, BecomesLearner, MemberStarts, MemberPromoted, StalledLearnerEvicted, NodeRegisters:
+	case HostProvisioned, StartsCluster, BecomesLearner, MemberStarts, MemberPromoted, StalledLearnerEvicted, NodeRegisters, FirstAnswer:
 		w.applyJoin(st, s)
 	case PodsTornDown:
 		s.set(TornDown)

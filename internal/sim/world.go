@@ -140,6 +140,20 @@ func (w *World) kubeletWorks(s Server) bool {
 	return s.works() && !s.has(KubeletDead) && w.Quorum()
 }
 
+// apiAnswers tells whether some server's API server can be asked. Core may find
+// the Node of the first one before the controller has asked it.
+func (w *World) apiAnswers() bool {
+	if !w.Quorum() {
+		return false
+	}
+	for _, s := range w.Servers {
+		if s.Member() == Voter && s.Node() != NoNode && s.works() {
+			return true
+		}
+	}
+	return false
+}
+
 // canJoin tells whether etcd accepts another member: it refuses while a voter
 // is down, and a second learner.
 func (w *World) canJoin() bool {

@@ -19,6 +19,7 @@ const (
 )
 
 var takeover = Story{
+	Alone:     true,
 	OnRequest: true,
 	Name:      "takeover",
 	Purpose: "A cluster that another provider built comes under Drover while clients write: in ten minutes nothing is replaced or " +
