@@ -55,7 +55,8 @@ func newExploration(o Options) *exploration {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	e := &exploration{Options: o, memo: newMemo(o.Decide), packing: packing{servers: o.room()}, shardBits: bits.Len(uint(2*o.Workers - 1))}
+	p := packing{servers: o.room()}
+	e := &exploration{Options: o, memo: newMemo(o.Decide, p), packing: p, shardBits: bits.Len(uint(2*o.Workers - 1))}
 	for range 1 << e.shardBits {
 		e.shards = append(e.shards, newShard(e.packing))
 	}
@@ -142,7 +143,8 @@ func (e *exploration) measure() {
 	if e.Now != nil {
 		e.figures.Elapsed = e.Now().Sub(e.began)
 	}
-	e.figures.Bytes, e.figures.Views = e.graph.bytes(), e.memo.size()
+	e.figures.Views, e.figures.Bytes = e.memo.size()
+	e.figures.Bytes += e.graph.bytes()
 	for _, s := range e.shards {
 		e.figures.Bytes += s.bytes()
 	}

@@ -1,58 +1,119 @@
 package sim
 
 import (
-	"hash/maphash"
+	"bytes"
+	"encoding/binary"
 	"sync"
+	"unsafe"
 )
 
-// memoShards is how many locks the judgements are spread over.
-const memoShards = 64
+// memoShards is how many locks the judgements are spread over, a power of two.
+const memoShards = 32
 
 // memo holds the planner's judgement of every View it was shown, for all
-// workers of a run and for runs after it with the same planner.
+// workers of an exploration. Few judgements are different, so each is kept once
+// in a shard; the Views are packed like Worlds. Nothing in the tables points
+// anywhere: the garbage collector passes over them.
 type memo struct {
 	decide Decider
-	seed   maphash.Seed
-	shards [memoShards]struct {
-		sync.RWMutex
-		known map[View]*Judgement
-	}
+	packing
+	shards [memoShards]memoShard
 }
 
-func newMemo(d Decider) *memo {
-	m := &memo{decide: d, seed: maphash.MakeSeed()}
+type memoShard struct {
+	sync.RWMutex
+	// views holds the Views; the origin of each is the place of its judgement.
+	views *shard
+	made  []*Judgement
+	// places are those of the judgements by all that they say.
+	places map[string]uint32
+	key    bytes.Buffer
+}
+
+func newMemo(d Decider, p packing) *memo {
+	m := &memo{decide: d, packing: p}
 	for i := range m.shards {
-		m.shards[i].known = map[View]*Judgement{}
+		m.shards[i].views = newShard(p)
+		m.shards[i].places = map[string]uint32{}
 	}
 	return m
 }
 
 // judge gives the judgement of a View in canonical form.
 func (m *memo) judge(e *eyes, v *View) *Judgement {
-	s := &m.shards[maphash.Comparable(m.seed, *v)%memoShards]
-	s.RLock()
-	j := s.known[*v]
-	s.RUnlock()
-	if j != nil {
+	var buffer [globalWords + MaxServers]uint32
+	key := m.packView(buffer[:0], v)
+	h := hash(key)
+	s := &m.shards[h>>32%memoShards]
+	if j := s.find(h, key); j != nil {
 		return j
 	}
 	made := judge(m.decide, e, v)
-	s.Lock()
-	defer s.Unlock()
-	if j := s.known[*v]; j != nil {
-		return j
-	}
-	s.known[*v] = &made
-	return &made
+	return s.add(h, key, &made)
 }
 
-// size is how many Views are known.
-func (m *memo) size() int {
-	n := 0
-	for i := range m.shards {
-		m.shards[i].RLock()
-		n += len(m.shards[i].known)
-		m.shards[i].RUnlock()
+func (s *memoShard) find(h uint64, key []uint32) *Judgement {
+	s.RLock()
+	defer s.RUnlock()
+	n, ok := s.views.find(h, key)
+	if !ok {
+		return nil
 	}
-	return n
+	return s.made[s.views.origin(n).from]
+}
+
+func (s *memoShard) add(h uint64, key []uint32, j *Judgement) *Judgement {
+	s.Lock()
+	defer s.Unlock()
+	s.key.Reset()
+	j.write(&s.key)
+	place, known := s.places[string(s.key.Bytes())]
+	if !known {
+		place = uint32(len(s.made))
+		s.made = append(s.made, j)
+		s.places[s.key.String()] = place
+	}
+	// Another worker may have been first; it has come to the same judgement.
+	s.views.insert(h, key, origin{from: place})
+	return s.made[place]
+}
+
+// write puts down all that the judgement says.
+func (j *Judgement) write(out *bytes.Buffer) {
+	number := func(n uint32) { out.Write(binary.LittleEndian.AppendUint32(out.AvailableBuffer(), n)) }
+	text := func(s string) {
+		number(uint32(len(s)))
+		out.WriteString(s)
+	}
+	number(uint32(bit(j.Settled)))
+	text(j.Fault)
+	for i := range j.Choices {
+		c := &j.Choices[i]
+		number(uint32(c.Verb) | uint32(bit(c.First))<<8 | uint32(bit(c.PreTerminateOnly))<<9)
+		number(uint32(c.On))
+		number(uint32(c.To))
+		text(string(c.Ground))
+		text(j.rules[i])
+	}
+}
+
+// packView appends a View in canonical form.
+func (p packing) packView(out []uint32, v *View) []uint32 {
+	out = append(out, uint32(v.Replicas)|uint32(v.Surge)<<8, uint32(bit(v.Initialized)|bit(v.WholeDeleted)<<1|bit(v.EtcdUnknown)<<2|bit(v.WorkloadUnknown)<<3))
+	for _, s := range v.Servers[:p.servers] {
+		out = append(out, uint32(s))
+	}
+	return out
+}
+
+// size is how many Views are known, and the memory for them.
+func (m *memo) size() (views int, bytes uint64) {
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.RLock()
+		views += int(s.views.n)
+		bytes += s.views.bytes() + uint64(len(s.made))*uint64(unsafe.Sizeof(Judgement{})+2*unsafe.Sizeof(Choice{}))
+		s.RUnlock()
+	}
+	return views, bytes
 }

@@ -54,8 +54,8 @@ type Figures struct {
 	Goals uint64
 	// Views is how many different things the planner was shown.
 	Views int
-	// Elapsed is the time it took, Bytes the memory for the states and the
-	// ways between them.
+	// Elapsed is the time it took, Bytes the memory for the states, the ways
+	// between them and the planner's judgements.
 	Elapsed time.Duration
 	Bytes   uint64
 	Workers int

@@ -93,20 +93,35 @@ func (s *shard) insert(h uint64, key []uint32, o origin) (n uint32, fresh bool) 
 	if uint64(s.n)*8 > uint64(len(s.table))*5 {
 		s.grow()
 	}
+	at, n, found := s.probe(h, key)
+	if found {
+		return n, false
+	}
+	s.table[at] = h&^(1<<32-1) | uint64(s.n+1)
+	return s.append(key, o), true
+}
+
+// find gives the number of a state that is there.
+func (s *shard) find(h uint64, key []uint32) (n uint32, found bool) {
+	_, n, found = s.probe(h, key)
+	return n, found
+}
+
+// probe looks for a state, and for the place in the table that it would get.
+func (s *shard) probe(h uint64, key []uint32) (at uint64, n uint32, found bool) {
 	mask := uint64(len(s.table) - 1)
 	tag := h &^ (1<<32 - 1)
-	for at := h & mask; ; at = (at + 1) & mask {
+	for at = h & mask; ; at = (at + 1) & mask {
 		e := s.table[at]
 		if e == 0 {
-			s.table[at] = tag | uint64(s.n+1)
-			return s.append(key, o), true
+			return at, 0, false
 		}
 		if e&^(1<<32-1) != tag {
 			continue
 		}
 		n := uint32(e) - 1
 		if equal(s.record(n)[:s.words()], key) {
-			return n, false
+			return at, n, true
 		}
 	}
 }
