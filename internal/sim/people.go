@@ -21,7 +21,7 @@ func clockSteps(out []Step, s Server, n int8) []Step {
 }
 
 // peopleSteps are the health check that deletes a Machine whose server is
-// broken for long, and the owner of a hook who is done.
+// broken for long, the owner of a hook who is done, and upkeep.
 func (r rules) peopleSteps(out []Step, s Server, n int8) []Step {
 	if !r.noHealthCheck && s.Machine() == Staying && s.brokenForLong() {
 		out = add(out, HealthCheckDeletes, n)
@@ -29,8 +29,13 @@ func (r rules) peopleSteps(out []Step, s Server, n int8) []Step {
 	if s.has(ForeignHook) && (s.Machine() == Staying || s.Phase() == WaitingForPreTerminate) {
 		out = add(out, ForeignHookRemoved, n)
 	}
+	if r.upkeep && s.Machine() == Staying && s&bothHooks != bothHooks {
+		out = add(out, UpkeepBringsHooks, n)
+	}
 	return out
 }
+
+const bothHooks = PreDrainHook | PreTerminateHook
 
 // brokenForLong is what a MachineHealthCheck acts on: a Node that has not been
 // Ready for long, that is gone, or that never came.
@@ -95,12 +100,13 @@ func breakages(out []Step, w *World, n int8) []Step {
 	return out
 }
 
-// removalWindow tells whether another server's member is between being asked
-// for and being removed by RKE2: it stops and is removed in unknown order, and
-// for that moment it counts against the quorum. See docs/safety.md.
+// removalWindow tells whether another server's member is about to stop and
+// still counts: RKE2 was asked to remove it, and stops and removes it in unknown
+// order, or its server was let go before it had joined, and joined all the same.
+// See docs/safety.md.
 func (w *World) removalWindow(n int8) bool {
 	for i, s := range w.Servers {
-		if int8(i) != n && s.listed() && s.askedByNode() && s.Host() == Up {
+		if int8(i) != n && s.listed() && s.Host() == Up && (s.askedByNode() || s.condemned()) {
 			return true
 		}
 	}

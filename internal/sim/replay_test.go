@@ -88,6 +88,21 @@ func TestReplayFollowsADeletion(t *testing.T) {
 	}
 }
 
+// A Machine of another provider lacks our hooks. The planner puts them back on
+// one after the other, and upkeep brings them to all.
+func TestReplayFollowsUpkeep(t *testing.T) {
+	all := record(t, Options{Servers: 3, Surge: 1}, 1)
+	foreign := all[0].snapshot
+	foreign.Machines = slices.Clone(foreign.Machines)
+	for i := range foreign.Machines {
+		foreign.Machines[i].PreDrainHook = false
+	}
+	first := observed{snapshot: foreign, decision: plan.Decide(foreign), done: true}
+	if err := replay(append([]observed{first}, all...)); err != nil {
+		t.Error(err)
+	}
+}
+
 // A manager that starts beside a running control plane sees the Machines first
 // and their members later; nothing of that has happened.
 func TestReplayBeginsWithWhatCanBeSeen(t *testing.T) {

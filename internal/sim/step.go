@@ -40,7 +40,9 @@ const (
 	// People who do what they are there for.
 	HealthCheckDeletes
 	ForeignHookRemoved
-	lastProgress = ForeignHookRemoved
+	// The upkeep of Machines brings our hooks along, beside the planner.
+	UpkeepBringsHooks
+	lastProgress = UpkeepBringsHooks
 
 	// Faults and users, each limited by the Budget.
 	HostDies Kind = iota
@@ -80,7 +82,8 @@ func (s Step) Progress() bool { return s.Kind <= lastProgress }
 // Rules of a run that are no part of the state.
 type rules struct {
 	// deathInWindow lets servers fail between the moment in which RKE2 is
-	// asked to remove a member and the removal.
+	// asked to remove a member and the removal, and while one joins that core
+	// is about to destroy.
 	deathInWindow bool
 	// hooksGetLost: somebody may strip our hooks off a Machine.
 	hooksGetLost bool
@@ -88,6 +91,9 @@ type rules struct {
 	noHealthCheck bool
 	// restarts lets the controller restart and forget.
 	restarts bool
+	// upkeep is beside the planner. It does nothing to Machines that the planner
+	// would not do, so that explorations hold the planner alone to it.
+	upkeep bool
 	// merged is for Worlds in canonical form, in which equal servers stand
 	// side by side: what happens to the second is what happens to the first.
 	merged bool
@@ -159,6 +165,8 @@ func (w *World) applyProgress(st Step, s *Server) {
 		s.setMachine(Deleting)
 	case ForeignHookRemoved:
 		s.clear(ForeignHook)
+	case UpkeepBringsHooks:
+		s.set(bothHooks)
 	default:
 	}
 }
