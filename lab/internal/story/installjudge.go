@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
@@ -179,7 +180,8 @@ func (i *installation) keepLogs(ctx context.Context) error {
 	})
 }
 
-// eachPod calls do with every manager's pod and its log.
+// eachPod calls do with every manager's pod and its log. Pods that are about to go, since their
+// Deployment has gone, are passed over.
 func (i *installation) eachPod(ctx context.Context, do func(pod *corev1.Pod, log string) error) error {
 	api, err := kubernetes.NewForConfig(i.r.Lab.Management())
 	if err != nil {
@@ -190,7 +192,13 @@ func (i *installation) eachPod(ctx context.Context, do func(pod *corev1.Pod, log
 		return fmt.Errorf("list pods: %w", err)
 	}
 	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
 		stream, err := api.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).Stream(ctx)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("log of %s: %w", pod.Name, err)
 		}
