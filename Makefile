@@ -103,6 +103,10 @@ $(BIN)/crd-ref-docs: tools/go.mod tools/go.sum
 $(BIN)/controller-gen: tools/go.mod tools/go.sum
 	@$(PROGRESS) "building bin/controller-gen" go -C tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
 
+# A cache of its own: golangci-lint keeps findings with the path they were made at, and cannot judge those of another
+# checkout that has gone.
+export GOLANGCI_LINT_CACHE := $(BIN)/lint-cache
+
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters over all modules
 	@for module in . api lab; do \
