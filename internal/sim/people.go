@@ -102,11 +102,12 @@ func breakages(out []Step, w *World, n int8) []Step {
 
 // removalWindow tells whether another server's member is about to stop and
 // still counts: RKE2 was asked to remove it, and stops and removes it in unknown
-// order, or its server was let go before it had joined, and joined all the same.
+// order, or its server was let go before it had joined, and joins all the same.
 // See docs/safety.md.
 func (w *World) removalWindow(n int8) bool {
 	for i, s := range w.Servers {
-		if int8(i) != n && s.listed() && s.Host() == Up && (s.askedByNode() || s.condemned()) {
+		joining := s.listed() && s.Member() != Voter && s.condemned()
+		if int8(i) != n && s.Host() == Up && (joining || s.listed() && s.askedByNode()) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/drover-project/drover/lab/compat"
+	"github.com/drover-project/drover/lab/internal/beside"
 	"github.com/drover-project/drover/lab/internal/labclient"
 )
 
@@ -26,7 +27,7 @@ func newCompatCommand() *cobra.Command {
 		Long: "Applies every manifest of a folder to a lab of its own, with stub definitions for infrastructure, and\n" +
 			"prints for each file what was accepted, and whether anything would have been replaced.",
 		RunE: func(cmd *cobra.Command, only []string) error {
-			bin, err := labclient.Bin()
+			bin, err := beside.Dir()
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/lab/internal/beside"
 	"github.com/drover-project/drover/lab/internal/labclient"
 )
 
@@ -75,7 +76,7 @@ func kubectl(cmd *cobra.Command, dir string, own kubectlFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	bin, err := labclient.Bin()
+	bin, err := beside.Dir()
 	if err != nil {
 		return err
 	}

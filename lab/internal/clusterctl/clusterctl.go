@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/drover-project/drover/lab/internal/beside"
 )
 
 // timeout bounds a run whose context has no deadline.
@@ -27,13 +29,9 @@ type Command struct {
 
 // Beside returns the clusterctl that was built beside this program.
 func Beside(home string) (Command, error) {
-	self, err := os.Executable()
+	binary, err := beside.Program("clusterctl")
 	if err != nil {
-		return Command{}, fmt.Errorf("find own program file: %w", err)
-	}
-	binary := filepath.Join(filepath.Dir(self), "clusterctl")
-	if _, err := os.Stat(binary); err != nil {
-		return Command{}, fmt.Errorf("clusterctl is missing; run `make build`: %w", err)
+		return Command{}, err
 	}
 	return Command{Binary: binary, Home: home}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/drover-project/drover/lab/internal/beside"
 	"github.com/drover-project/drover/lab/internal/host"
 	"github.com/drover-project/drover/lab/internal/runfolder"
 	"github.com/drover-project/drover/lab/internal/sandbox"
@@ -38,19 +39,10 @@ type Options struct {
 	EndWithCaller bool
 }
 
-// Bin returns the folder of the lab's binaries: that of this program.
-func Bin() (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find own program file: %w", err)
-	}
-	return filepath.Dir(self), nil
-}
-
 // ProviderDirs returns the folders of what runs on the management cluster:
 // Cluster API's core and, unless it is NoProvider, the provider under test.
 func ProviderDirs(provider string) ([]string, error) {
-	bin, err := Bin()
+	bin, err := beside.Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +67,7 @@ func ProviderDirs(provider string) ([]string, error) {
 
 // checkBinaries says what is missing beside this program.
 func checkBinaries() error {
-	bin, err := Bin()
+	bin, err := beside.Dir()
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
+	"github.com/drover-project/drover/lab/internal/beside"
 	"github.com/drover-project/drover/lab/internal/clusterctl"
 )
 
@@ -33,11 +34,11 @@ type Sources struct {
 
 // Beside returns the sources that were made beside this program.
 func Beside() (Sources, error) {
-	self, err := os.Executable()
+	bin, err := beside.Dir()
 	if err != nil {
-		return Sources{}, fmt.Errorf("find own program file: %w", err)
+		return Sources{}, err
 	}
-	dir := filepath.Join(filepath.Dir(self), "repository")
+	dir := filepath.Join(bin, "repository")
 	s := Sources{Release: filepath.Join(dir, RKE2)}
 	found, err := filepath.Glob(filepath.Join(dir, "cluster-api", "v*", coreComponents))
 	if err != nil || len(found) != 1 {

@@ -59,7 +59,7 @@ func playInstall(ctx context.Context, r *Run) (err error) {
 	if err := i.judgeRequests(ctx, c); err != nil {
 		return err
 	}
-	if err := i.judgeLogs(ctx, false); err != nil {
+	if err := i.judgeLogs(ctx); err != nil {
 		return err
 	}
 	if err := i.upgrade(ctx, c); err != nil {
@@ -68,7 +68,7 @@ func playInstall(ctx context.Context, r *Run) (err error) {
 	if err := c.deleteAll(ctx, "under the upgraded managers"); err != nil {
 		return err
 	}
-	if err := i.judgeLogs(ctx, true); err != nil {
+	if err := i.judgeLogs(ctx); err != nil {
 		return err
 	}
 	return i.remove(ctx)

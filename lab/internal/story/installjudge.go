@@ -33,7 +33,7 @@ type managerDeployment struct {
 func (d managerDeployment) String() string { return d.namespace + "/" + d.name }
 
 var managerDeployments = []managerDeployment{
-	{namespace: coreNamespace, name: "capi-controller-manager", argument: "ClusterTopology=true"},
+	{namespace: "capi-system", name: "capi-controller-manager", argument: "ClusterTopology=true"},
 	{namespace: "rke2-bootstrap-system", name: "rke2-bootstrap-controller-manager", drover: true, argument: "--v=" + managerVerbosity},
 	{namespace: "rke2-control-plane-system", name: "rke2-control-plane-controller-manager", drover: true, argument: "--v=" + managerVerbosity},
 }
@@ -138,18 +138,9 @@ func (i *installation) judgeCertificates(ctx context.Context) error {
 	return nil
 }
 
-// coreNamespace is where Cluster API's own manager runs.
-const coreNamespace = "capi-system"
-
-// judgeLogs records whether a manager was refused something by the API server. An upgrade of Drover leaves Cluster API's
-// core running and takes its rights to Drover's kinds away for a moment, with the ClusterRole that gives them: after one,
-// its log is not judged any more.
-func (i *installation) judgeLogs(ctx context.Context, upgraded bool) error {
+// judgeLogs records whether a manager was refused something by the API server.
+func (i *installation) judgeLogs(ctx context.Context) error {
 	return i.eachPod(ctx, func(pod *corev1.Pod, log string) error {
-		i.r.Check(pod.Namespace, "never restarted", restarts(pod) == 0, "%d restarts", restarts(pod))
-		if upgraded && pod.Namespace == coreNamespace {
-			return nil
-		}
 		var refused []string
 		for line := range strings.Lines(log) {
 			if strings.Contains(line, "forbidden") {
@@ -161,6 +152,7 @@ func (i *installation) judgeLogs(ctx context.Context, upgraded bool) error {
 			first = ", the first: " + refused[0]
 		}
 		i.r.Check(pod.Namespace, "its rights suffice", len(refused) == 0, "%d refusals in the log%s", len(refused), first)
+		i.r.Check(pod.Namespace, "never restarted", restarts(pod) == 0, "%d restarts", restarts(pod))
 		return nil
 	})
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/drover-project/drover/lab/internal/beside"
 )
 
 // replayTimeout bounds how long one trace is followed.
@@ -21,7 +22,7 @@ func (r *Run) followTraces(ctx context.Context) {
 	if err != nil || len(traces) == 0 {
 		return
 	}
-	program, err := replayProgram()
+	program, err := beside.Program("kubectl-drover")
 	if err != nil {
 		r.Check("model", "the traces of decisions can be followed", false, "%v", err)
 		return
@@ -30,19 +31,6 @@ func (r *Run) followTraces(ctx context.Context) {
 		ok, said := r.followTrace(ctx, program, trace)
 		r.Check(strings.TrimSuffix(filepath.Base(trace), "-decisions.ndjson"), "the model can do all that happened", ok, "%s", said)
 	}
-}
-
-// replayProgram is the one that was built with the laboratory's own.
-func replayProgram() (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find the laboratory's program: %w", err)
-	}
-	program := filepath.Join(filepath.Dir(self), "kubectl-drover")
-	if _, err := os.Stat(program); err != nil {
-		return "", fmt.Errorf("%w: run make build", err)
-	}
-	return program, nil
 }
 
 // followTrace gives what the program says: in one line if the model can do all of it, otherwise the story's output has
