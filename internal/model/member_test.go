@@ -9,10 +9,12 @@ func TestHealthyMeansNoTrouble(t *testing.T) {
 		for _, a := range answers {
 			for _, alarms := range [][]string{nil, {"CORRUPT"}} {
 				for _, lag := range []uint64{0, MaxLag, MaxLag + 1} {
-					m := Member{Name: name, Answers: a, Alarms: alarms, Lag: lag}
-					trouble, _ := m.Trouble()
-					if m.Healthy() != (trouble == "") {
-						t.Errorf("%+v: healthy %v, and yet %q", m, m.Healthy(), trouble)
+					for _, doomed := range []bool{false, true} {
+						m := Member{Name: name, Answers: a, Alarms: alarms, Lag: lag, Doomed: doomed}
+						trouble, _ := m.Trouble()
+						if m.Healthy() != (trouble == "") {
+							t.Errorf("%+v: healthy %v, and yet %q", m, m.Healthy(), trouble)
+						}
 					}
 				}
 			}

@@ -106,6 +106,9 @@ type Member struct {
 	Alarms []string `json:"alarms,omitzero"`
 	// Lag is how many raft entries the member is behind the furthest one.
 	Lag uint64 `json:"lag,omitzero"`
+	// Doomed is true when the member's host may be destroyed at any moment:
+	// its Machine is being deleted, and our pre-terminate hook is off.
+	Doomed bool `json:"doomed,omitzero"`
 	// Machine is the name of the control-plane Machine this member belongs
 	// to, empty when there is none. It is found by the Node's annotation, by
 	// exact name or by peer address, never by a part of a name.
@@ -131,10 +134,11 @@ func (m Member) Voter() bool { return !m.Learner }
 // then.
 func (m Member) Started() bool { return m.Name != "" }
 
-// Healthy tells whether the member is known to work: started, answering,
-// without alarm and not far behind. Unknown is not healthy.
+// Healthy tells whether the member is known to work, and to go on working:
+// started, answering, without alarm, not far behind, and on a host that stays.
+// Unknown is not healthy.
 func (m Member) Healthy() bool {
-	return m.Started() && m.Answers.Known && m.Answers.Value && len(m.Alarms) == 0 && m.Lag <= MaxLag
+	return m.Started() && m.Answers.Known && m.Answers.Value && len(m.Alarms) == 0 && m.Lag <= MaxLag && !m.Doomed
 }
 
 // Trouble says what keeps a member from being healthy, as a predicate whose
@@ -152,6 +156,8 @@ func (m Member) Trouble() (what string, sure bool) {
 		return "has the alarm " + strings.Join(m.Alarms, ", "), true
 	case m.Lag > MaxLag:
 		return "is far behind", true
+	case m.Doomed:
+		return "is about to be destroyed with its host", true
 	default:
 		return "", true
 	}

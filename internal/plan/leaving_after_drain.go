@@ -201,20 +201,21 @@ func (v *view) rke2CanRemove(m *model.Machine, member model.Member) bool {
 // it can become a voter. Once it is listed, it is removed like every other.
 var joinerIsLetInFirst = Rule{
 	Name: "joiner_is_let_in_first",
-	Why:  "A host that is released while it joins can become the second voter and be destroyed as such, and with it the quorum.",
+	Why:  "A host that is released while it joins can become a voter and be destroyed as such, and with it the quorum.",
 	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.afterDrain()
 		if !ok || v.ControlPlane.ExternalDatastore || !v.Etcd.Members.Known || !v.mayJoin(m) {
 			return pass()
 		}
-		if quorum.AfterJoinAndLoss(v.Etcd.Members.Value).OK {
+		verdict := quorum.AfterJoinAndLoss(v.Etcd.Members.Value)
+		if verdict.OK {
 			return pass()
 		}
 		left := model.JoinTime - v.Now.Sub(m.Created)
 		return wait(model.Wait{
 			Machine: m.Name,
-			Message: fmt.Sprintf("Machine %s was deleted while it joins, and the only voter could not lose it again; "+
-				"it is removed when it is a member, or released %s after its creation", m.Name, model.JoinTime),
+			Message: fmt.Sprintf("Machine %s was deleted while it joins, and the cluster could not lose it again (%s); "+
+				"it is removed when it is a member, or released %s after its creation", m.Name, verdict.Why, model.JoinTime),
 			Blockers: []model.Blocker{machineBlocker(m, "it ends when the Machine is in etcd's list, when another server has joined, or by itself")},
 			Recheck:  min(left, shortly),
 		})

@@ -302,6 +302,12 @@ func TestSecondFailureWhileLeaving(t *testing.T) {
 			action: model.CreateMachine{Purpose: model.Rescue}, rule: "quorum_survives_removal",
 		},
 		{
+			name: "a voter whose host is about to be destroyed counts as lost",
+			given: healthy(3, replicas(2), dead(2), deleting(2, model.PhaseWaitingForPreDrain), deleting(3, model.PhaseDeletingInfra),
+				machine(3, func(m *model.Machine) { m.PreTerminateHook = false }), member(3, func(m *model.Member) { m.Doomed = true })),
+			rule: "released_server_disappears", blames: "cp-3",
+		},
+		{
 			name:   "infrastructure that is gone is proof without a deletion",
 			given:  healthy(3, dead(2), machine(2, func(m *model.Machine) { m.InfrastructureGone = model.Known(true, now) })),
 			action: model.RemoveMember{Member: 2, Ground: model.HostDead, Name: "node-cp-2-0000000a", Machine: "cp-2"},
@@ -387,6 +393,7 @@ func TestJoinerIsLetInFirst(t *testing.T) {
 		{name: "beside a single voter it is held", given: joiner(1, time.Minute), rule: "joiner_is_let_in_first", blames: "cp-2"},
 		{name: "but not for ever", given: joiner(1, model.JoinTime), action: release("cp-2")},
 		{name: "two voters could lose it again", given: joiner(2, time.Minute, replicas(2)), action: release("cp-3")},
+		{name: "not if one of three can't be asked", given: joiner(3, time.Minute, silent(2)), rule: "joiner_is_let_in_first"},
 		{
 			name: "nor can one that is gone",
 			given: joiner(1, time.Minute, machine(2, func(m *model.Machine) {

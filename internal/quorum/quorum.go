@@ -83,13 +83,21 @@ func AfterLoss(members []model.Member, id uint64) Verdict {
 
 // AfterJoinAndLoss tells whether the members can still agree if one more joins
 // them, becomes a voter and stops without having been removed. Nobody joins
-// before every voter that does not work is off the list, so that only those
-// that work are counted.
+// before every voter that is down is off the list, so that those are not counted.
+// One that can't be asked may work, and then counts.
 func AfterJoinAndLoss(members []model.Member) Verdict {
-	_, healthy := count(members, nobody)
-	v := Verdict{OK: healthy >= Size(healthy+1)}
+	healthy, all := 0, 1
+	for _, m := range Voters(members) {
+		if m.Healthy() {
+			healthy++
+		}
+		if down := m.Answers.Known && !m.Answers.Value; !down {
+			all++
+		}
+	}
+	v := Verdict{OK: healthy >= Size(all)}
 	if !v.OK {
-		v.Why = fmt.Sprintf("with one voter more that is lost again %d of %d would be healthy, %d are needed", healthy, healthy+1, Size(healthy+1))
+		v.Why = fmt.Sprintf("with one voter more that is lost again %d of %d would be healthy, %d are needed", healthy, all, Size(all))
 	}
 	return v
 }

@@ -14,7 +14,8 @@ var at = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // members builds a member list from one letter each: H healthy voter, D dead
 // voter, U voter that never started, ? voter that could not be asked, L
-// learner, N unnamed learner, A voter with an alarm, B voter far behind.
+// learner, N unnamed learner, A voter with an alarm, B voter far behind,
+// X voter whose host is about to be destroyed.
 func members(letters string) []model.Member {
 	var out []model.Member
 	for i, c := range letters {
@@ -32,6 +33,8 @@ func members(letters string) []model.Member {
 			m.Learner, m.Name = true, ""
 		case 'A':
 			m.Alarms = []string{"NOSPACE"}
+		case 'X':
+			m.Doomed = true
 		case 'B':
 			m.Lag = model.MaxLag + 1
 		}
@@ -62,6 +65,8 @@ func TestVerdicts(t *testing.T) {
 		{"five with two dead", "HHHDD", true, false, false, false},
 		{"five with two dead: a dead one may go", "DHHHD", true, true, true, false},
 		{"three of five dead", "DDDHH", false, false, false, false},
+		{"one about to be destroyed counts as dead", "HHX", true, false, false, false},
+		{"a dead one stays beside one about to be destroyed", "DHX", false, false, false, false},
 		{"no members", "", false, false, false, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -71,6 +76,18 @@ func TestVerdicts(t *testing.T) {
 			check(t, "AfterLoss", quorum.AfterLoss(ms, 1), tc.lose)
 			check(t, "Join", quorum.Join(ms), tc.mayJoin)
 		})
+	}
+}
+
+// A joiner that was let go may join all the same, and is lost then.
+func TestAfterJoinAndLoss(t *testing.T) {
+	for letters, want := range map[string]bool{
+		"H": false, "HH": true, "HHH": true,
+		"HHD": true,  // nobody joins beside a voter that is down
+		"HH?": false, // but beside one that only can't be asked
+		"HHX": false, "HHHX": true, "HHA": false, "D": false, "": false,
+	} {
+		t.Run(letters, func(t *testing.T) { check(t, "AfterJoinAndLoss", quorum.AfterJoinAndLoss(members(letters)), want) })
 	}
 }
 

@@ -24,6 +24,9 @@ type Server struct {
 	// Gone is true for a Node that is being deleted and has no Machine: its
 	// host is not asked for anything.
 	Gone bool
+	// Doomed is true when nothing holds core back from destroying the host:
+	// the Machine is being deleted, and our pre-terminate hook is off.
+	Doomed bool
 }
 
 // Match tells for each member ID which server it belongs to, as an index into

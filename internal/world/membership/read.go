@@ -144,7 +144,7 @@ func combine(list []etcd.Member, alarms []etcd.Alarm, servers []Server, answers 
 		m.Alarms = alarmsOf(alarms, listed.ID)
 		node := ""
 		if i, ok := matched[listed.ID]; ok {
-			m.Machine, node = servers[i].Machine, servers[i].Node
+			m.Machine, m.Doomed, node = servers[i].Machine, servers[i].Doomed, servers[i].Node
 			out.Node[listed.ID] = node
 		}
 		if own, ok := byID[listed.ID]; ok {

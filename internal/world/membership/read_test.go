@@ -33,11 +33,14 @@ func (r *recorder) Alarms(context.Context, string) ([]etcd.Alarm, error) { retur
 func TestDepartedServersAreNotAsked(t *testing.T) {
 	r := &recorder{}
 	read := Read(t.Context(), r, []Server{
-		{Machine: "m1", Node: "n1", MemberName: "n1-0a1b2c3d"},
+		{Machine: "m1", Node: "n1", MemberName: "n1-0a1b2c3d", Doomed: true},
 		{Node: "n2", MemberName: "n2-0a1b2c3d", Gone: true},
 	}, time.Now)
 	if want := []string{"n1"}; !slices.Equal(r.asked, want) {
 		t.Errorf("asked %v, want %v", r.asked, want)
+	}
+	if !read.Members.Value[0].Doomed {
+		t.Error("the member of a host that is about to be destroyed is not doomed")
 	}
 	departed := read.Members.Value[1]
 	if departed.Answers.Known || departed.Answers.Reason != "its Node n2 is being deleted and has no Machine" {

@@ -18,7 +18,8 @@ func Servers(machines collections.Machines, nodes map[string]*corev1.Node) []Ser
 	taken := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(machines)) {
 		m := machines[name]
-		server := Server{Machine: name}
+		_, held := m.Annotations[controlplanev1.PreTerminateHookCleanupAnnotation]
+		server := Server{Machine: name, Doomed: !m.DeletionTimestamp.IsZero() && !held}
 		for _, a := range m.Status.Addresses {
 			server.Addresses = append(server.Addresses, a.Address)
 		}
