@@ -30,10 +30,6 @@ var faultFlags = [...]struct {
 	{sim.WholeDelete, "whole-deletes", "a user deletes the control plane (0 or 1)"},
 }
 
-// most is how often each fault may happen: the states hold a number of three
-// bits for each.
-const most = 7
-
 // faults are the numbers given with faultFlags.
 type faults [len(faultFlags)]uint8
 
@@ -44,8 +40,8 @@ func (f *faults) add(flags *pflag.FlagSet, number uint8, before string) {
 	}
 }
 
-// budget is what the explorer needs of them.
-func (f *faults) budget() (sim.Budget, error) {
+// budget is what the explorer needs of them, with at most so many of each.
+func (f *faults) budget(most uint8) (sim.Budget, error) {
 	var out sim.Budget
 	for i, flag := range faultFlags {
 		if f[i] > most {

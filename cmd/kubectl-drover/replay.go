@@ -28,9 +28,12 @@ can make. Where it can't, the model does not know something that really happens:
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(args[0], cmd.OutOrStdout()) },
 	}
-	r.faults.add(c.Flags(), most, "may have happened: ")
+	r.faults.add(c.Flags(), mostReplayed, "may have happened: ")
 	return c
 }
+
+// mostReplayed is how often each fault may have happened in a trace.
+const mostReplayed = 7
 
 // replaying is what the flags of replay say.
 type replaying struct{ faults faults }
@@ -49,7 +52,7 @@ func (r *replaying) run(path string, out io.Writer) error {
 		return fmt.Errorf("replay: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	budget, err := r.faults.budget()
+	budget, err := r.faults.budget(mostReplayed)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (s *simulation) check() error {
 		return fmt.Errorf("--surge 0 with --servers %d: Drover refuses that, since a rollout would lose the quorum; choose --surge 1 or at least 3 servers", o.Servers)
 	}
 	var err error
-	if o.Budget, err = s.faults.budget(); err != nil {
+	if o.Budget, err = s.faults.budget(sim.MostOfAFault); err != nil {
 		return err
 	}
 	if s.withoutRule == "" {

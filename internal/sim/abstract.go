@@ -213,10 +213,12 @@ func memberSight(s *model.Snapshot, m *model.Member) Sight {
 		default:
 		}
 	}
+	staying := *m
+	staying.Doomed = false // a member that is doomed answers all the same
 	sight := Sight(out)
 	switch {
 	case !m.Answers.Known:
-	case m.Answers.Value && m.Healthy():
+	case m.Answers.Value && staying.Healthy():
 		sight |= Sight(Answers) << answersAt
 	default:
 		sight |= Sight(Refuses) << answersAt

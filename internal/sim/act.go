@@ -186,7 +186,7 @@ func (s Server) pastPreDrain() bool {
 }
 
 func moveLeader(w *World, from, to int) outcome {
-	if !w.Servers[from].has(Leader) || !w.Servers[to].works() || w.Servers[to].sight().answers() != Answers {
+	if !w.Servers[from].has(Leader) || !w.Servers[to].works() || !w.Servers[to].sight().healthyVoter() {
 		return outcome{}
 	}
 	w.Servers[from].clear(Leader)

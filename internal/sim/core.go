@@ -75,6 +75,7 @@ func (w *World) applyCore(st Step, s *Server) {
 	case CoreComesBack:
 		s.setPhase(WaitingForPreDrain)
 		s.set(Waited)
+		s.clear(RemovesMembers)
 	case CorePassesHooks:
 		s.setPhase(DeletingHost)
 	case HostDestroyed:
@@ -85,6 +86,9 @@ func (w *World) applyCore(st Step, s *Server) {
 			s.setNode(NoNode)
 		}
 		s.setMachine(NoMachine)
+		if !w.Initialized {
+			*s = 0 // the next first server begins a cluster of its own
+		}
 	default:
 	}
 }
@@ -92,7 +96,7 @@ func (w *World) applyCore(st Step, s *Server) {
 // reachPreTerminate is where core stays until the pre-terminate hooks go.
 func (s *Server) reachPreTerminate(st Step) {
 	s.setPhase(WaitingForPreTerminate)
-	s.clear(Waited)
+	s.clear(Waited | RemovesMembers)
 	if st.Variant == 1 {
 		s.set(RemovesMembers)
 	}

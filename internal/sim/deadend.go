@@ -58,8 +58,9 @@ func (e *exploration) findDeadEnd() {
 	}
 }
 
-// canBeHelped tells whether anybody could do anything: without a quorum
-// nothing happens until a frozen host wakes up, and without a health check a
+// canBeHelped tells whether anybody could do anything: without a quorum, or
+// when it goes with a server that is about to stop, nothing happens until a
+// frozen host wakes up, and without a health check a
 // broken server that is up to date stays until an operator comes.
 func (e *exploration) canBeHelped(id uint32) bool {
 	w := e.world(id)
@@ -68,7 +69,7 @@ func (e *exploration) canBeHelped(id uint32) bool {
 			return false
 		}
 	}
-	return w.Quorum() || w.WholeDeleted || !w.Initialized
+	return w.keepsQuorum() || w.WholeDeleted || !w.Initialized
 }
 
 // spread marks the states of a part from which a marked one can be reached.

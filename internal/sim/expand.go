@@ -31,6 +31,12 @@ func (m *Move) Progress() bool {
 	return m.Before == nil && m.Unread == 0
 }
 
+// fault tells whether the move takes something from the Budget.
+func (m *Move) fault() bool {
+	_, spent := spends(m.Step.Kind)
+	return m.Stepped && spent
+}
+
 // successor is a World that a move leads to.
 type successor struct {
 	world    World

@@ -35,12 +35,16 @@ type exploration struct {
 	shardBits int
 	shards    []*shard
 	workers   []*worker
-	frontier  []uint32
-	figures   Figures
-	graph     graph
-	found     *finding
-	memo      *memo
-	began     time.Time
+	// begins are the states with which a layer begins, by how far they are.
+	begins  [][]uint32
+	figures Figures
+	graph   graph
+	found   *finding
+	memo    *memo
+	began   time.Time
+	// passedOver counts states that were not walked because another one, found
+	// later, stands for them.
+	passedOver uint64
 }
 
 // finding is a broken invariant: in a state, or on one of its moves.
@@ -72,7 +76,7 @@ func newExploration(o Options) *exploration {
 
 func (e *exploration) expander() *expander {
 	return &expander{
-		rules: rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, hooksGetLost: e.Budget[HookLoss] > 0, noHealthCheck: e.NoHealthCheck, merged: true},
+		rules: rules{deathInWindow: e.DeathInWindow, restarts: e.Restarts, hooksGetLost: e.Budget[HookLoss] > 0, noHealthCheck: e.NoHealthCheck, merged: true, whole: e.Whole},
 		actor: actor{without: e.Without},
 		stale: e.Stale, blackouts: e.Blackouts, memo: e.memo,
 	}
@@ -94,39 +98,74 @@ func (e *exploration) world(id uint32) World {
 
 func (e *exploration) root(w World) {
 	w.settle()
+	e.workers[0].reduce(&w)
 	w.canonical()
 	key := e.pack(nil, &w)
-	h := hash(key)
+	h := e.hash(key)
 	at := e.shardOf(h)
 	if n, fresh := e.shards[at].insert(h, key, origin{from: noOrigin}); fresh {
-		e.frontier = append(e.frontier, e.id(at, n))
+		e.beginLater(0, []uint32{e.id(at, n)})
 	}
 }
 
-// walk goes level by level, so that the first way to a state is a shortest.
+// walk goes layer by layer: first all that happens without any fault, then all
+// with one, and so on. What can happen with more left of the Budget is then
+// known before what can happen with less, and need not be walked again. Inside
+// a layer it goes level by level: the first way to a state is a shortest of
+// those with the fewest faults.
 func (e *exploration) walk() error {
-	for len(e.frontier) > 0 {
-		var next []uint32
-		for rest := e.frontier; len(rest) > 0; {
+	for range e.Budget.sum() + 1 {
+		begins := e.begins
+		e.begins = nil
+		if err := e.layer(begins); err != nil || e.found != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exploration) layer(begins [][]uint32) error {
+	var frontier []uint32
+	for depth := 0; depth < len(begins) || len(frontier) > 0; depth++ {
+		if depth < len(begins) {
+			frontier = append(frontier, begins[depth]...)
+		}
+		var next, later []uint32
+		for rest := frontier; len(rest) > 0; {
 			batch := rest[:min(len(rest), batchStates*len(e.workers))]
 			rest = rest[len(batch):]
-			next = append(next, e.batch(batch)...)
-			e.figures.States = e.states()
-			if e.Watch != nil {
-				e.measure()
-				if !e.Watch(e.figures) {
-					return ErrEnded
-				}
-			}
-			if e.found != nil {
-				return nil
-			}
-			if e.MaxStates > 0 && e.figures.States > uint64(e.MaxStates) {
-				return fmt.Errorf("%w: %d", ErrTooMany, e.MaxStates)
+			n, l := e.batch(batch)
+			next, later = append(next, n...), append(later, l...)
+			if err := e.report(); err != nil || e.found != nil {
+				return err
 			}
 		}
-		e.frontier = next
-		e.figures.Depth++
+		e.beginLater(depth+1, later)
+		frontier = next
+		e.figures.Depth = max(e.figures.Depth, depth+1)
+	}
+	return nil
+}
+
+// beginLater keeps states for the next layer.
+func (e *exploration) beginLater(depth int, ids []uint32) {
+	for len(e.begins) <= depth {
+		e.begins = append(e.begins, nil)
+	}
+	e.begins[depth] = append(e.begins[depth], ids...)
+}
+
+// report shows how far the walk is, and holds it to its limits.
+func (e *exploration) report() error {
+	e.figures.States = e.states()
+	if e.Watch != nil {
+		e.measure()
+		if !e.Watch(e.figures) {
+			return ErrEnded
+		}
+	}
+	if e.MaxStates > 0 && e.figures.States > uint64(e.MaxStates) {
+		return fmt.Errorf("%w: %d", ErrTooMany, e.MaxStates)
 	}
 	return nil
 }
@@ -136,7 +175,7 @@ func (e *exploration) states() uint64 {
 	for _, s := range e.shards {
 		n += uint64(s.n)
 	}
-	return n
+	return n - e.passedOver
 }
 
 func (e *exploration) measure() {
@@ -152,7 +191,8 @@ func (e *exploration) measure() {
 
 // batch expands states on all workers, then adds what they found, each shard
 // by itself. The order of everything is the same in every run.
-func (e *exploration) batch(ids []uint32) []uint32 {
+// The second result are those of the next layer.
+func (e *exploration) batch(ids []uint32) (next, later []uint32) {
 	var wg sync.WaitGroup
 	part := (len(ids) + len(e.workers) - 1) / len(e.workers)
 	for i, w := range e.workers {
@@ -160,41 +200,47 @@ func (e *exploration) batch(ids []uint32) []uint32 {
 		wg.Go(func() { w.expandAll(e, ids[from:to]) })
 	}
 	wg.Wait()
-	fresh := make([][]uint32, len(e.shards))
+	added := make([]added, len(e.shards))
 	for i := range e.shards {
-		wg.Go(func() { fresh[i] = e.addAll(i) })
+		wg.Go(func() { added[i] = e.addAll(i) })
 	}
 	wg.Wait()
-	var next []uint32
-	for _, f := range fresh {
-		next = append(next, f...)
+	for _, a := range added {
+		next, later = append(next, a.next...), append(later, a.later...)
 	}
 	for _, w := range e.workers {
 		e.graph.add(w)
 		e.figures.Transitions += w.transitions
 		e.figures.Goals += w.goals
+		e.passedOver += w.passedOver
 		if e.found == nil {
 			e.found = w.found
 		}
 	}
-	return next
+	return next, later
 }
 
-func (e *exploration) addAll(at int) []uint32 {
-	var fresh []uint32
+// added are the new states of a shard: of this layer, and of the next.
+type added struct{ next, later []uint32 }
+
+func (e *exploration) addAll(at int) added {
+	var out added
 	words := e.words()
 	for _, w := range e.workers {
 		b := &w.buckets[at]
 		for i, entry := range b.entries {
 			n, isNew := e.shards[at].insert(entry.hash, b.keys[i*words:(i+1)*words], entry.origin)
 			id := e.id(at, n)
-			if isNew {
-				fresh = append(fresh, id)
+			switch {
+			case isNew && entry.fault:
+				out.later = append(out.later, id)
+			case isNew:
+				out.next = append(out.next, id)
 			}
 			if entry.edge >= 0 {
 				w.edges[entry.edge] = id
 			}
 		}
 	}
-	return fresh
+	return out
 }

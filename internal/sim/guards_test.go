@@ -58,7 +58,7 @@ func TestPacking(t *testing.T) {
 		w := anyWorld(t)
 		w.Silent, w.WholeDeleted = rapid.Bool().Draw(t, "silent"), rapid.Bool().Draw(t, "whole")
 		for i := range w.Left {
-			w.Left[i] = uint8(rapid.IntRange(0, 7).Draw(t, "left"))
+			w.Left[i] = uint8(rapid.IntRange(0, MostOfAFault).Draw(t, "left"))
 		}
 		if got := p.unpack(p.pack(nil, &w)); got != w {
 			t.Fatalf("%+v came back as %+v", w, got)

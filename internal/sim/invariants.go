@@ -139,7 +139,7 @@ func lossBreach(after *World, fault bool) string {
 // stepBreach holds a step of the surroundings to I2. The World before was not
 // lost. Without our hooks core destroys a host before anybody can help it.
 func (r rules) stepBreach(st Step, before, after *World) string {
-	if (st.Kind == PodsTornDown || st.Kind == RKE2RemovesMember) && !before.WholeDeleted {
+	if (st.Kind == PodsTornDown || st.Kind == RKE2RemovesMember) && !before.WholeDeleted && !r.hooksGetLost {
 		if before.Servers[st.Server].Asked() != NotAsked && before.Quorum() && !after.Quorum() {
 			return "I2: RKE2, asked by us to remove a member, costs the quorum"
 		}

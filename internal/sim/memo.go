@@ -41,9 +41,9 @@ func newMemo(d Decider, p packing) *memo {
 
 // judge gives the judgement of a View in canonical form.
 func (m *memo) judge(e *eyes, v *View) *Judgement {
-	var buffer [globalWords + MaxServers]uint32
+	var buffer [maxWords]uint32
 	key := m.packView(buffer[:0], v)
-	h := hash(key)
+	h := m.hash(key)
 	s := &m.shards[h>>32%memoShards]
 	if j := s.find(h, key); j != nil {
 		return j
@@ -85,11 +85,11 @@ func (j *Judgement) write(out *bytes.Buffer) {
 		number(uint32(len(s)))
 		out.WriteString(s)
 	}
-	number(uint32(bit(j.Settled)))
+	number(bit(j.Settled))
 	text(j.Fault)
 	for i := range j.Choices {
 		c := &j.Choices[i]
-		number(uint32(c.Verb) | uint32(bit(c.First))<<8 | uint32(bit(c.PreTerminateOnly))<<9)
+		number(uint32(c.Verb) | bit(c.First)<<8 | bit(c.PreTerminateOnly)<<9)
 		number(uint32(c.On))
 		number(uint32(c.To))
 		text(string(c.Ground))
@@ -97,13 +97,13 @@ func (j *Judgement) write(out *bytes.Buffer) {
 	}
 }
 
-// packView appends a View in canonical form.
+// packView appends a View in canonical form, like a World without a Budget.
 func (p packing) packView(out []uint32, v *View) []uint32 {
-	out = append(out, uint32(v.Replicas)|uint32(v.Surge)<<8, uint32(bit(v.Initialized)|bit(v.WholeDeleted)<<1|bit(v.EtcdUnknown)<<2|bit(v.WorkloadUnknown)<<3))
+	out = append(out, uint32(v.Replicas)|uint32(v.Surge)<<8|bit(v.Initialized)<<16|bit(v.WholeDeleted)<<17|bit(v.EtcdUnknown)<<18|bit(v.WorkloadUnknown)<<19)
 	for _, s := range v.Servers[:p.servers] {
 		out = append(out, uint32(s))
 	}
-	return out
+	return append(out, 0)
 }
 
 // size is how many Views are known, and the memory for them.

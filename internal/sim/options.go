@@ -28,6 +28,9 @@ type Options struct {
 	NoHealthCheck bool
 	// DeathInWindow lets servers fail while RKE2 removes a member.
 	DeathInWindow bool
+	// Whole keeps Worlds apart of which one could stand for the other. It takes
+	// many times as long, and is for tests.
+	Whole bool
 	// Decide is the planner, nil for the product's own.
 	Decide Decider
 	// Without are live guards that the controller leaves out.

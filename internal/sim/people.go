@@ -60,10 +60,13 @@ func (r rules) faultSteps(out []Step, w *World, n int8) []Step {
 	if r.deathInWindow || !w.removalWindow(n) {
 		out = breakages(out, w, n)
 	}
+	if w.Left[NodeDelete] > 0 && s.Node() != NoNode && (r.deathInWindow || !w.removalWindow(n) && !w.joinerLetGo(n)) {
+		out = add(out, NodeDeleted, n)
+	}
 	if s.Machine() == NoMachine || s.Phase() > WaitingForPreTerminate {
 		return out
 	}
-	if w.Left[Foreign] > 0 && !s.has(ForeignHook) {
+	if w.Left[Foreign] > 0 && s&(PreTerminateHook|ForeignHook) == PreTerminateHook {
 		out = add(out, ForeignHookAdded, n)
 	}
 	if w.Left[HookLoss] > 0 && s&(PreDrainHook|PreTerminateHook) != 0 {
@@ -91,9 +94,6 @@ func breakages(out []Step, w *World, n int8) []Step {
 	if w.Left[InfraLoss] > 0 && host != Gone && host != Unprovisioned && s.Machine() != NoMachine {
 		out = add(out, InfrastructureLost, n)
 	}
-	if w.Left[NodeDelete] > 0 && s.Node() != NoNode {
-		out = add(out, NodeDeleted, n)
-	}
 	if w.Left[Corruption] > 0 && s.works() {
 		out = add(out, EtcdBreaks, n)
 	}
@@ -107,11 +107,31 @@ func breakages(out []Step, w *World, n int8) []Step {
 func (w *World) removalWindow(n int8) bool {
 	for i, s := range w.Servers {
 		joining := s.listed() && s.Member() != Voter && s.condemned()
-		if int8(i) != n && s.Host() == Up && (joining || s.listed() && s.askedByNode()) {
+		if int8(i) != n && (s.Host() == Up || s.Host() == Frozen) && (joining || s.listed() && s.askedByNode()) {
 			return true
 		}
 	}
 	return false
+}
+
+// joinerLetGo tells whether another server was let go that may still join. A
+// host that dies keeps it from joining, but one whose Node was deleted works on
+// for a while.
+func (w *World) joinerLetGo(n int8) bool {
+	for i, s := range w.Servers {
+		if int8(i) != n && s.condemned() && !s.listed() && s.canStillJoin() {
+			return true
+		}
+	}
+	return false
+}
+
+// canStillJoin tells whether a server that is in no list may get into it.
+func (s Server) canStillJoin() bool {
+	if s&(NodeRef|Joined|Late|TornDown) != 0 {
+		return false
+	}
+	return s.Host() == Unprovisioned || s.Host() == Up || s.Host() == Frozen
 }
 
 // userSteps are what a user may do to the whole.

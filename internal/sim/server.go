@@ -192,6 +192,9 @@ func (s Server) listed() bool { return s.Member() != NoMember }
 // runsEtcd tells whether its etcd process runs.
 func (s Server) runsEtcd() bool { return s.Host() == Up && s&(TornDown|Corrupt) == 0 }
 
+// doomed tells whether core may destroy the host at any moment.
+func (s Server) doomed() bool { return s.Machine() == Deleting && !s.has(PreTerminateHook) }
+
 // broken tells whether something of the server will not work again by itself.
 func (s Server) broken() bool {
 	return s.Host() > Up || s&(TornDown|Corrupt|KubeletDead|Late) != 0

@@ -55,9 +55,9 @@ func (s Sight) server() Server { return Server(s) & Server(seen) }
 
 func (s Sight) answers() Answer { return Answer(s >> answersAt & 3) }
 
-// healthyVoter tells whether the member is known to work.
+// healthyVoter tells whether the member is known to work, and to go on working.
 func (s Sight) healthyVoter() bool {
-	return s.server().Member() == Voter && s.answers() == Answers
+	return s.server().Member() == Voter && s.answers() == Answers && !s.server().doomed()
 }
 
 // View is what the controller can see of a World.

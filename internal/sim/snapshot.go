@@ -203,6 +203,7 @@ func (v *View) member(i int, n *Names) model.Member {
 	default:
 		m.Answers = model.Unknown[bool]("no answer", epoch)
 	}
+	m.Doomed = s.doomed()
 	m.NodeReady = model.No
 	if s.Node() != NoNode {
 		m.NodeReady, _ = readiness(s.Node())

@@ -22,7 +22,8 @@ const (
 	MemberPromoted
 	StalledLearnerEvicted
 	NodeRegisters
-	// The API server of the first server has answered, and that is recorded.
+	// The API server of the first server has answered, and that is recorded. It
+	// is not while all Machines are being deleted.
 	FirstAnswer
 	// A server whose removal was asked for.
 	PodsTornDown
@@ -97,6 +98,8 @@ type rules struct {
 	// merged is for Worlds in canonical form, in which equal servers stand
 	// side by side: what happens to the second is what happens to the first.
 	merged bool
+	// whole keeps Worlds apart of which one could stand for the other.
+	whole bool
 }
 
 // steps appends every step that may happen next.
@@ -113,7 +116,7 @@ func (r rules) steps(out []Step, w *World) []Step {
 		out = r.peopleSteps(out, s, n)
 		out = r.faultSteps(out, w, n)
 	}
-	if !w.Initialized && w.apiAnswers() {
+	if _, staying := w.machines(); !w.Initialized && staying > 0 && w.apiAnswers() {
 		out = add(out, FirstAnswer, -1)
 	}
 	if r.restarts && w.remembers() {

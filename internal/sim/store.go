@@ -1,11 +1,13 @@
 package sim
 
-// Worlds are kept packed: two words for the wishes and the budget, and one
-// word for each server the run has room for. Behind them stand two words that
-// tell how the World was first reached.
+// Worlds are kept packed: one word for the wishes, one for each server the run
+// has room for, and one for the Budget. Behind them stand two words that tell
+// how the World was first reached.
 const (
-	globalWords = 2
+	wishWords   = 1
+	budgetWords = 1
 	originWords = 2
+	maxWords    = wishWords + MaxServers + budgetWords
 )
 
 // chunkStates is how many states share one piece of memory.
@@ -14,34 +16,28 @@ const chunkStates = 1 << 12
 // packing turns Worlds into words and back, for runs with a number of servers.
 type packing struct{ servers int }
 
-func (p packing) words() int { return globalWords + p.servers }
+func (p packing) words() int { return wishWords + p.servers + budgetWords }
 
 // pack appends the World, which must be in canonical form.
 func (p packing) pack(out []uint32, w *World) []uint32 {
-	g := uint64(w.Replicas) | uint64(w.Surge)<<4 | bit(w.Initialized)<<5 | bit(w.Silent)<<6 | bit(w.WholeDeleted)<<7
-	for i, left := range w.Left {
-		g |= uint64(left) << (8 + 3*i)
-	}
-	out = append(out, uint32(g), uint32(g>>32))
+	out = append(out, uint32(w.Replicas)|uint32(w.Surge)<<8|bit(w.Initialized)<<16|bit(w.Silent)<<17|bit(w.WholeDeleted)<<18)
 	for _, s := range w.Servers[:p.servers] {
 		out = append(out, uint32(s))
 	}
-	return out
+	return append(out, uint32(w.Left.pack()))
 }
 
 func (p packing) unpack(words []uint32) World {
-	g := uint64(words[0]) | uint64(words[1])<<32
-	w := World{Replicas: uint8(g & 15), Surge: uint8(g >> 4 & 1), Initialized: g>>5&1 == 1, Silent: g>>6&1 == 1, WholeDeleted: g>>7&1 == 1}
-	for i := range w.Left {
-		w.Left[i] = uint8(g >> (8 + 3*i) & 7)
-	}
-	for i, s := range words[globalWords:p.words()] {
+	wish := words[0]
+	w := World{Replicas: uint8(wish), Surge: uint8(wish >> 8), Initialized: wish>>16&1 == 1, Silent: wish>>17&1 == 1, WholeDeleted: wish>>18&1 == 1}
+	for i, s := range words[wishWords : wishWords+p.servers] {
 		w.Servers[i] = Server(s)
 	}
+	w.Left = packedBudget(words[wishWords+p.servers]).unpack()
 	return w
 }
 
-func bit(b bool) uint64 {
+func bit(b bool) uint32 {
 	if b {
 		return 1
 	}
@@ -70,7 +66,9 @@ type origin struct {
 const noOrigin = ^uint32(0)
 
 // shard is one part of the set of states. A state's number inside its shard
-// is the order of its arrival.
+// is the order of its arrival. A state is not taken in if it is there with as
+// much or more left of its Budget: whatever can happen from it can happen from
+// that one.
 type shard struct {
 	packing
 	table  []uint64
@@ -88,12 +86,16 @@ func (s *shard) record(n uint32) []uint32 {
 	return s.chunks[n/chunkStates][at : at+s.stride()]
 }
 
-// insert gives the number of a state, and whether it is new.
+// hash is that of a key, whatever is left of the Budget.
+func (p packing) hash(key []uint32) uint64 { return hash(key[:p.words()-budgetWords]) }
+
+// insert gives the number of the state that stands for the key, and whether it
+// is new.
 func (s *shard) insert(h uint64, key []uint32, o origin) (n uint32, fresh bool) {
 	if uint64(s.n)*8 > uint64(len(s.table))*5 {
 		s.grow()
 	}
-	at, n, found := s.probe(h, key)
+	at, n, found := s.probe(h, key, noState)
 	if found {
 		return n, false
 	}
@@ -101,14 +103,26 @@ func (s *shard) insert(h uint64, key []uint32, o origin) (n uint32, fresh bool) 
 	return s.append(key, o), true
 }
 
-// find gives the number of a state that is there.
+// find gives the number of the state that stands for the key.
 func (s *shard) find(h uint64, key []uint32) (n uint32, found bool) {
-	_, n, found = s.probe(h, key)
+	_, n, found = s.probe(h, key, noState)
 	return n, found
 }
 
-// probe looks for a state, and for the place in the table that it would get.
-func (s *shard) probe(h uint64, key []uint32) (at uint64, n uint32, found bool) {
+// better gives the number of another state that stands for this one: it was
+// reached later, and more is left of its Budget.
+func (s *shard) better(n uint32) (other uint32, found bool) {
+	key := s.record(n)[:s.words()]
+	_, other, found = s.probe(s.hash(key), key, n)
+	return other, found
+}
+
+// noState is a number that no state has.
+const noState = ^uint32(0)
+
+// probe looks for a state that stands for the key, other than one, and for the
+// place in the table that the key would get.
+func (s *shard) probe(h uint64, key []uint32, than uint32) (at uint64, n uint32, found bool) {
 	mask := uint64(len(s.table) - 1)
 	tag := h &^ (1<<32 - 1)
 	for at = h & mask; ; at = (at + 1) & mask {
@@ -116,14 +130,26 @@ func (s *shard) probe(h uint64, key []uint32) (at uint64, n uint32, found bool) 
 		if e == 0 {
 			return at, 0, false
 		}
-		if e&^(1<<32-1) != tag {
+		n := uint32(e) - 1
+		if e&^(1<<32-1) != tag || n == than {
 			continue
 		}
-		n := uint32(e) - 1
-		if equal(s.record(n)[:s.words()], key) {
+		if s.standsFor(s.record(n), key) {
 			return at, n, true
 		}
 	}
+}
+
+// standsFor tells whether a record is that of the same World, with as much
+// left or more.
+func (s *shard) standsFor(record, key []uint32) bool {
+	last := len(key) - budgetWords
+	for i, word := range key[:last] {
+		if record[i] != word {
+			return false
+		}
+	}
+	return packedBudget(record[last]).covers(packedBudget(key[last]))
 }
 
 func (s *shard) append(key []uint32, o origin) uint32 {
@@ -148,7 +174,7 @@ func (s *shard) grow() {
 		if e == 0 {
 			continue
 		}
-		at := hash(s.record(uint32(e) - 1)[:s.words()]) & mask
+		at := s.hash(s.record(uint32(e) - 1)[:s.words()]) & mask
 		for s.table[at] != 0 {
 			at = (at + 1) & mask
 		}
@@ -163,13 +189,4 @@ func (s *shard) origin(n uint32) origin {
 
 func (s *shard) bytes() uint64 {
 	return uint64(len(s.table))*8 + uint64(len(s.chunks))*chunkStates*uint64(s.stride())*4
-}
-
-func equal(a, b []uint32) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

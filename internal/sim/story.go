@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,14 +33,15 @@ func (s *Story) String() string {
 }
 
 // teller tells a story: it follows the ways of a run and gives the servers
-// names that stay the same although their places change.
+// names.
 type teller struct {
 	*expander
 	names [MaxServers]string
 	made  int
 }
 
-// story tells the way to a finding.
+// story tells the way to a finding. The run went from one World that stands
+// for others to the next; what is told happens to whole Worlds.
 func (e *exploration) story(f finding) *Story {
 	var path []origin
 	for id := f.state; ; {
@@ -65,7 +65,10 @@ func (e *exploration) story(f finding) *Story {
 	w := e.world(first)
 	out := &Story{Breach: f.breach, Begin: t.begin(&w)}
 	for _, o := range path {
-		out.Steps = append(out.Steps, t.follow(&w, int(o.move)))
+		from := e.world(o.from)
+		t.expand(&from)
+		next := t.out[o.move]
+		out.Steps = append(out.Steps, t.follow(&w, t.standIn(next.world), next.breach)...)
 	}
 	out.End = t.describe(&w)
 	return out
@@ -92,32 +95,72 @@ func (t *teller) next() string {
 	return fmt.Sprintf("cp-%d", t.made)
 }
 
-// follow makes one move and says what it was.
-func (t *teller) follow(w *World, move int) string {
-	t.expand(w)
-	s := t.out[move]
+// standIn is the World that stands for this one in the run.
+func (t *teller) standIn(w World) World {
+	t.reduce(&w)
+	w.canonical()
+	return w
+}
+
+// untold stands in a story for a move that is not found on the whole World.
+// No run has one, or its reduction would be wrong.
+const untold = "(what happens here can't be told)"
+
+// chapter is a World with what happened on the way to it.
+type chapter struct {
+	world World
+	steps []Step
+}
+
+// follow makes the next move of the run on the whole World, and says what it
+// was. What the run had taken for done already is done now, as far as it must
+// be. The move is known by where it leads, and by what it breaks.
+func (t *teller) follow(w *World, to World, breach string) []string {
+	known := map[World]bool{*w: true}
+	for open := []chapter{{world: *w}}; len(open) > 0; open = open[1:] {
+		at := open[0]
+		t.expand(&at.world)
+		for i := range t.out {
+			s := &t.out[i]
+			if s.breach == breach && t.standIn(s.world) == to {
+				return t.tell(w, at.steps, s)
+			}
+		}
+		for i := range t.out {
+			if s := &t.out[i]; s.move.Stepped && s.move.Choice == nil && s.move.Step.silent() && !known[s.world] {
+				known[s.world] = true
+				open = append(open, chapter{world: s.world, steps: append(slices.Clone(at.steps), s.move.Step)})
+			}
+		}
+	}
+	return []string{untold}
+}
+
+// silent tells whether a run may take the step for done as soon as it can happen.
+func (s Step) silent() bool {
+	switch s.Kind {
+	case CoreBegins, CoreDrains, CoreFinishesDrain, CoreComesBack, CorePassesHooks, HostDestroyed, LoadBalancersSettle, NodeTurnsNotReady:
+		return true
+	default:
+		return false
+	}
+}
+
+// tell says the steps and the move, and makes them.
+func (t *teller) tell(w *World, steps []Step, s *successor) []string {
+	var out []string
+	for _, st := range steps {
+		out = append(out, st.text(&t.names))
+		w.Apply(st)
+	}
 	for i := range s.world.Servers {
 		if s.world.Servers[i] != 0 && w.Servers[i] == 0 {
 			t.names[i] = t.next()
 		}
 	}
-	text := s.move.text(&t.names)
+	out = append(out, s.move.text(&t.names))
 	*w = s.world
-	t.reorder(w)
-	return text
-}
-
-// reorder brings World and names into canonical order together.
-func (t *teller) reorder(w *World) {
-	order := make([]int, MaxServers)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.Servers[b], w.Servers[a]) })
-	names, servers := t.names, w.Servers
-	for to, from := range order {
-		t.names[to], w.Servers[to] = names[from], servers[from]
-	}
+	return out
 }
 
 // text says a move in words.

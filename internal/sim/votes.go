@@ -32,5 +32,11 @@ func (v *View) losable(i int) bool {
 // canLoseOneMore is quorum.AfterJoinAndLoss.
 func (v *View) canLoseOneMore() bool {
 	_, healthy := v.tally(-1)
-	return healthy > (healthy+1)/2
+	all := 1
+	for _, s := range v.Servers {
+		if s.server().Member() == Voter && s.answers() != Refuses {
+			all++
+		}
+	}
+	return healthy > all/2
 }

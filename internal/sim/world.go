@@ -41,9 +41,6 @@ const (
 	numFaults
 )
 
-// Budget is how often each fault may still happen.
-type Budget [numFaults]uint8
-
 // World is one state of the model. It is a plain comparable value.
 type World struct {
 	Servers [MaxServers]Server
@@ -79,6 +76,22 @@ func (w *World) Quorum() bool {
 	return all > 0 && working > all/2
 }
 
+// keepsQuorum tells whether the voters that work, and that go on working if
+// nothing fails, can agree on a write.
+func (w *World) keepsQuorum() bool {
+	all, working := 0, 0
+	for _, s := range w.Servers {
+		if s.Member() != Voter {
+			continue
+		}
+		all++
+		if s.runsEtcd() && !s.condemned() {
+			working++
+		}
+	}
+	return all > 0 && working > all/2
+}
+
 // condemned tells whether the server works on borrowed time: core destroys its
 // host, or RKE2 stops it because its Node was deleted.
 func (s Server) condemned() bool {
@@ -100,10 +113,10 @@ func (w *World) Lost() bool {
 		}
 	}
 	switch {
-	case w.WholeDeleted:
-		return false // the data is meant to go
+	case w.WholeDeleted, !w.Initialized:
+		return false // the data is meant to go, or there is none yet
 	case all == 0:
-		return w.Initialized
+		return true
 	default:
 		return can <= all/2
 	}
