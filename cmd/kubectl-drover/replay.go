@@ -96,7 +96,13 @@ func (f *followed) next(r trace.Record) error {
 
 func report(out io.Writer, planes []*followed, gaps int) error {
 	slices.SortFunc(planes, func(a, b *followed) int { return strings.Compare(a.name, b.name) })
+	unseen := 0
 	for _, p := range planes {
+		if p.ended == "" && p.replay.Followed() == 0 {
+			unseen++
+			_, _ = fmt.Fprintf(out, "%s: %d records, and nothing to follow: etcd was read in none of them\n", p.name, p.records)
+			continue
+		}
 		if p.ended == "" {
 			_, _ = fmt.Fprintf(out, "%s: %d records, and the model could have done all of it\n", p.name, p.records)
 			continue
@@ -106,8 +112,12 @@ func report(out io.Writer, planes []*followed, gaps int) error {
 	if len(planes) == 0 {
 		_, _ = fmt.Fprintln(out, "the trace holds no records")
 	}
-	if gaps > 0 {
+	switch {
+	case gaps > 0:
 		return errViolation
+	case unseen > 0:
+		return fmt.Errorf("replay: %d of %d control planes could not be followed", unseen, len(planes))
+	default:
+		return nil
 	}
-	return nil
 }

@@ -70,6 +70,16 @@ func TestReplayFollowsATrace(t *testing.T) {
 	}
 }
 
+// A manager that never reached etcd gave nothing to follow, which is no success.
+func TestReplaySaysWhenNothingWasSeen(t *testing.T) {
+	blind := atRest(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	blind.Etcd.Members = model.Unknown[[]model.Member]("no voter answered", blind.Now)
+	out, err := callReplay(t, traced(t, blind))
+	if err == nil || errors.Is(err, errViolation) || out != "demo/cp: 1 records, and nothing to follow: etcd was read in none of them\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestReplayShowsAGap(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	impossible := atRest(now.Add(time.Minute))

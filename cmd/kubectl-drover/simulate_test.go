@@ -55,7 +55,7 @@ func TestSimulateNamesBadInput(t *testing.T) {
 		{"--servers 8", "choose 1 to 7"},
 		{"--surge 2", "choose 0 or 1"},
 		{"--surge 0 --servers 2", "at least 3 servers"},
-		{"--deaths 8", "choose at most 7"},
+		{"--deaths 8", "choose at most 3"},
 		{"--without-rule nonsense", "no rule has that name; there are whole_control_plane_is_deleted"},
 		{"--limit 10", "more states than the limit allows: 10"},
 	} {

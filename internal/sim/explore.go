@@ -11,8 +11,14 @@ import (
 // batchStates is how many states are expanded before the next are added.
 const batchStates = 1 << 14
 
-// Explore walks every state that can be reached and checks all invariants.
+// Explore walks every state that can be reached and checks all invariants. The
+// error is ErrBudget, ErrTooMany or ErrEnded.
 func Explore(o Options) (*Result, error) {
+	for _, left := range o.Budget {
+		if left > MostOfAFault {
+			return nil, fmt.Errorf("%w: %d", ErrBudget, left)
+		}
+	}
 	e := newExploration(o)
 	for _, w := range o.begin() {
 		e.root(w)
@@ -22,6 +28,7 @@ func Explore(o Options) (*Result, error) {
 		e.findDeadEnd()
 	}
 	e.measure()
+	e.figures.Largest = e.figures.States
 	res := &Result{Figures: e.figures}
 	if e.found != nil {
 		res.Violation = e.story(*e.found)

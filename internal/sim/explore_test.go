@@ -54,6 +54,32 @@ func TestEveryState(t *testing.T) {
 	}
 }
 
+// TestTwoDeathsAndTwoDeletes walks what may come of two hosts that die and two
+// Machines that a user deletes, at any time.
+func TestTwoDeathsAndTwoDeletes(t *testing.T) {
+	for _, r := range Runs() {
+		o := r.Explorations[0]
+		if o.Servers > 3 || len(r.Explorations) > 1 {
+			continue
+		}
+		t.Run(r.Name, func(t *testing.T) { mustHold(t, o) })
+	}
+}
+
+// TestAnyTwoFaults walks what may come of any two faults. `make explore` does
+// so with three servers.
+func TestAnyTwoFaults(t *testing.T) {
+	for _, o := range append(Pairs(1, 1), Pairs(2, 1)...) {
+		r, err := Explore(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Violation != nil {
+			t.Errorf("%d servers, budget %v:\n%s", o.Servers, o.Budget, r.Violation)
+		}
+	}
+}
+
 // The same run on one worker and on many finds the same states by ways of the
 // same length, and tells the same story.
 func TestWorkersAgree(t *testing.T) {

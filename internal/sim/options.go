@@ -62,6 +62,8 @@ type Figures struct {
 	Elapsed time.Duration
 	Bytes   uint64
 	Workers int
+	// Largest is the number of states that Bytes are for.
+	Largest uint64
 }
 
 // Result is what an exploration found.
@@ -72,8 +74,28 @@ type Result struct {
 	Violation *Story
 }
 
+// Add adds another result to this one: what was walked, and how long it took.
+// The memory is that of the one with the most states, for it is freed between
+// two explorations.
+func (r *Result) Add(o *Result) {
+	if o.States > r.Largest {
+		r.Largest, r.Bytes = o.States, o.Bytes
+	}
+	r.States += o.States
+	r.Transitions += o.Transitions
+	r.Goals += o.Goals
+	r.Views += o.Views
+	r.Elapsed += o.Elapsed
+	r.Depth, r.Workers = max(r.Depth, o.Depth), o.Workers
+	if r.Violation == nil {
+		r.Violation = o.Violation
+	}
+}
+
 // Errors of an exploration that has not seen everything.
 var (
+	// ErrBudget is returned when one fault may happen too often.
+	ErrBudget = errors.New("a fault may happen three times at most")
 	// ErrTooMany is returned when it meets its limit.
 	ErrTooMany = errors.New("more states than the limit allows")
 	// ErrEnded is returned when Watch ends it.

@@ -22,6 +22,7 @@ type Replay struct {
 	seen   *Sighting
 	worlds []World
 	last   model.Decision
+	looks  int
 	done   []bool // whether the last action may have been carried out, and not
 }
 
@@ -57,6 +58,7 @@ func (r *Replay) Next(s model.Snapshot, d model.Decision, mayDone, mayNot bool) 
 	} else if err := r.follow(next); err != nil {
 		return err
 	}
+	r.looks++
 	r.seen, r.last = next, d
 	r.done = r.done[:0]
 	if mayDone && d.Action != nil {
@@ -67,6 +69,10 @@ func (r *Replay) Next(s model.Snapshot, d model.Decision, mayDone, mayNot bool) 
 	}
 	return nil
 }
+
+// Followed is the number of observations that were followed. Those of a manager
+// that has just started and has not reached etcd yet are passed over.
+func (r *Replay) Followed() int { return r.looks }
 
 // blind tells whether a manager has just come to a control plane that is there
 // already, and has not reached it yet: nothing can be guessed from that.
