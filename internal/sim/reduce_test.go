@@ -11,7 +11,8 @@ func TestReductionLosesNothing(t *testing.T) {
 	}
 	for name, o := range map[string]Options{
 		"one server":                       with(1, 1, Death, UserDelete),
-		"two servers, two user deletes":    with(2, 1, UserDelete, UserDelete),
+		"two servers":                      with(2, 1, UserDelete),
+		"one server, two user deletes":     with(1, 1, UserDelete, UserDelete),
 		"three servers, no surge":          with(3, 0, Death),
 		"three servers":                    with(3, 1, UserDelete),
 		"a hook of somebody else":          with(1, 1, Foreign, UserDelete),
