@@ -137,14 +137,28 @@ func (a *Actor) memberIsGone(ctx context.Context, s *scope.Scope, snap model.Sna
 }
 
 // joinIsSurvivable refuses while the host may be about to join as a voter that
-// the others could not lose again, see the rule joiner_is_let_in_first.
+// the others could not lose again, see the rule joiner_is_let_in_first. That is
+// counted for one: no second one is let go beside it.
 func (a *Actor) joinIsSurvivable(ctx context.Context, live *liveEtcd, m *clusterv1.Machine) error {
-	provisioned := ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false)
-	if !provisioned || m.Status.NodeRef.IsDefined() || a.Now().Sub(m.CreationTimestamp.Time) >= model.JoinTime {
+	if !a.mayJoin(m) {
 		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(live.machines)) {
+		other := live.machines[name]
+		_, held := other.Annotations[controlplanev1.PreTerminateHookCleanupAnnotation]
+		if name != m.Name && !other.DeletionTimestamp.IsZero() && !held && a.mayJoin(other) {
+			return refuse("Machine %s was let go as well, and both may be about to join", name)
+		}
 	}
 	if v := quorum.AfterJoinAndLoss(live.members); v.OK || scope.ReadInfrastructure(ctx, a.Client, a.Live, m).Missing {
 		return nil
 	}
 	return refuse("Machine %s may be about to join, and the cluster could not lose it again", m.Name)
+}
+
+// mayJoin tells whether the Machine's host is there and has not been seen in
+// the cluster, and is not too old to come.
+func (a *Actor) mayJoin(m *clusterv1.Machine) bool {
+	provisioned := ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false)
+	return provisioned && !m.Status.NodeRef.IsDefined() && a.Now().Sub(m.CreationTimestamp.Time) < model.JoinTime
 }

@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -127,17 +128,35 @@ func TestTwoToOne(t *testing.T) {
 // A server that was deleted while it joins may yet become the second voter.
 func TestJoinerOfASingleVoter(t *testing.T) {
 	f := setUp(t, 2, 1)
-	m := f.machine("m1")
-	m.CreationTimestamp = metav1.Now()
-	f.Expect(f.Management.Update(t.Context(), m)).To(Succeed())
-	m.Status.NodeRef = clusterv1.MachineNodeReference{}
-	f.Expect(f.Management.Status().Update(t.Context(), m)).To(Succeed())
-	f.Expect(f.Workload.Delete(t.Context(), f.node("n1"))).To(Succeed())
-	f.leave("m1", model.PhaseWaitingForPreTerm)
+	f.deletedWhileItJoins(1)
 	release := model.ReleasePreTerminateHook{Machine: "m1"}
 	f.Expect(f.do(release)).To(beRefused("may be about to join"))
 	f.actor.Now = func() time.Time { return time.Now().Add(model.JoinTime) }
 	f.Expect(f.do(release)).To(Succeed())
+}
+
+// Two voters can lose one more that joins, but not two.
+func TestTwoJoinersAreNotLetGoTogether(t *testing.T) {
+	f := setUp(t, 4, 2)
+	f.deletedWhileItJoins(2)
+	f.deletedWhileItJoins(3)
+	f.Expect(f.do(model.ReleasePreTerminateHook{Machine: "m2"})).To(Succeed())
+	second := model.ReleasePreTerminateHook{Machine: "m3"}
+	f.Expect(f.do(second)).To(beRefused("Machine m2 was let go as well"))
+	f.actor.Now = func() time.Time { return time.Now().Add(model.JoinTime) }
+	f.Expect(f.do(second)).To(Succeed())
+}
+
+// deletedWhileItJoins makes a server one that has a host and no Node yet, and
+// whose Machine waits for our last hook.
+func (f *fixture) deletedWhileItJoins(i int) {
+	m := f.machine(fmt.Sprintf("m%d", i))
+	m.CreationTimestamp = metav1.Now()
+	f.Expect(f.Management.Update(f.t.Context(), m)).To(Succeed())
+	m.Status.NodeRef = clusterv1.MachineNodeReference{}
+	f.Expect(f.Management.Status().Update(f.t.Context(), m)).To(Succeed())
+	f.Expect(f.Workload.Delete(f.t.Context(), f.node(fmt.Sprintf("n%d", i)))).To(Succeed())
+	f.leave(m.Name, model.PhaseWaitingForPreTerm)
 }
 
 func TestDeadHost(t *testing.T) {

@@ -23,6 +23,8 @@ const (
 	SilentHost
 	// OneRemoval: RKE2 is not removing another member.
 	OneRemoval
+	// OneLetGo: no other server was let go that may still join.
+	OneLetGo
 	// MemberGone: etcd's list does not hold the member of a host that is
 	// released.
 	MemberGone
@@ -290,6 +292,9 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	if a.without&MemberGone == 0 && !neverServer && mayJoin(live.Servers[on]) && !live.canLoseOneMore() {
 		return outcome{}
 	}
+	if a.without&OneLetGo == 0 && mayJoin(live.Servers[on]) && live.anotherIsLetGo(on) {
+		return outcome{}
+	}
 	out := outcome{done: true}
 	if s.has(ForeignHook) {
 		out.breach = "I13: somebody else's hook is passed over"
@@ -304,6 +309,17 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 // mayJoin tells whether the host may be about to join.
 func mayJoin(s Sight) bool {
 	return s&hostIsGone == 0 && s.server().has(Provisioned) && s.server()&(NodeRef|Late) == 0 && !s.server().listed()
+}
+
+// anotherIsLetGo tells whether another server was let go and may join all the
+// same. That its host is gone is not asked for.
+func (v *View) anotherIsLetGo(on int) bool {
+	for i, s := range v.Servers {
+		if i != on && s.server().doomed() && mayJoin(s&^hostIsGone) {
+			return true
+		}
+	}
+	return false
 }
 
 func dropHooks(w *World, on int) outcome {

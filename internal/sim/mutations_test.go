@@ -169,6 +169,10 @@ var classics = []mutation{
 		}),
 	},
 	{
+		name: "two joining servers are let go", decide: plan.Decide, guards: OneLetGo, breach: "I2",
+		run: Options{Servers: 3, Surge: 0, Budget: budget(Death, UserDelete, UserDelete, UserDelete), Stale: true},
+	},
+	{
 		name: "two servers leave at once", guards: OneLeaves, run: small(3, 1, budget(UserDelete)), breach: "I",
 		decide: instead(func(s model.Snapshot) model.Action {
 			for _, m := range s.Machines {
