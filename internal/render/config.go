@@ -48,6 +48,7 @@ func nodeSettings(in *Input) settings {
 		s["server"] = "https://" + net.JoinHostPort(in.JoinAddress, supervisorPort)
 	}
 	s.addAgent(&in.Config.AgentConfig)
+	s.setString("profile", profile(in))
 	if in.Config.AgentConfig.ImageCredentialProviderConfigMap != nil {
 		s["image-credential-provider-config"] = credentialConfigPath
 		s["image-credential-provider-bin-dir"] = in.Contents.CredentialProviderBinaries
@@ -71,7 +72,6 @@ func (s settings) addAgent(agent *bootstrapv1.RKE2AgentConfig) {
 	s.setList("node-taint", agent.NodeTaints)
 	s.setString("container-runtime-endpoint", agent.ContainerRuntimeEndpoint)
 	s.setString("snapshotter", agent.Snapshotter)
-	s.setString("profile", string(agent.CISProfile))
 	s.setString("pod-security-admission-config-file", agent.PodSecurityAdmissionConfigFile)
 	s.setBool("protect-kernel-defaults", agent.ProtectKernelDefaults)
 	s.setString("system-default-registry", agent.SystemDefaultRegistry)

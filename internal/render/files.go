@@ -57,7 +57,11 @@ func ownFiles(in *Input) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, registries...)
+	encryption, err := encryptionFiles(in)
+	if err != nil {
+		return nil, err
+	}
+	files = slices.Concat(files, registries, encryption)
 	if in.CAs != nil {
 		files = append(files, caFiles(in)...)
 	}
@@ -66,7 +70,11 @@ func ownFiles(in *Input) ([]file, error) {
 			path: in.dataPath("server", "manifests", name), mode: modeSecret, content: in.Contents.Manifests[name],
 		})
 	}
-	config, err := marshalFile(configPath, nodeSettings(in))
+	settings := nodeSettings(in)
+	if err := checkSettings(in, settings); err != nil {
+		return nil, err
+	}
+	config, err := marshalFile(configPath, settings)
 	if err != nil {
 		return nil, err
 	}

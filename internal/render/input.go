@@ -104,6 +104,8 @@ type Contents struct {
 	// agentConfig.imageCredentialProviderConfigMap.
 	CredentialProviderConfig   []byte
 	CredentialProviderBinaries string
+	// EncryptionKey is what serverConfig.secretsEncryption.encryptionKeySecret leads to.
+	EncryptionKey []byte
 	// AuditPolicy is what serverConfig.auditPolicySecret leads to.
 	AuditPolicy []byte
 	// CloudProviderConfig is what serverConfig.cloudProviderConfigMap leads to.

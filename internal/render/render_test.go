@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -147,7 +146,6 @@ func TestGzip(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	secret := &corev1.ObjectReference{Name: "x"}
 	for want, change := range map[string]func(*Input){
 		"the token is empty":                       func(in *Input) { in.Token = "" },
 		"the version is empty":                     func(in *Input) { in.Version = version.Version{} },
@@ -157,9 +155,6 @@ func TestRefuses(t *testing.T) {
 		"only the first server":                    func(in *Input) { in.Role, in.JoinAddress = Worker, "1.2.3.4" },
 		"unknown role":                             func(in *Input) { in.Role = 0 },
 		"agentConfig.format: ignition is not supp": func(in *Input) { in.Config.AgentConfig.Format = bootstrapv1.Ignition },
-		"encryptionKeySecret is not supported yet": func(in *Input) {
-			in.Server.SecretsEncryption = &controlplanev1.SecretsEncryption{EncryptionKeySecret: secret}
-		},
 		"files[0] (/a): permissions \"rw\" is not": func(in *Input) { in.Config.Files = []bootstrapv1.File{{Path: "/a", Permissions: "rw"}} },
 		"files[0]: path \"a\" is not absolute":     func(in *Input) { in.Config.Files = []bootstrapv1.File{{Path: "a"}} },
 		"files[0] (/a): the content of contentFrom": func(in *Input) {
@@ -227,12 +222,11 @@ func TestWarnings(t *testing.T) {
 		ExtraMounts: map[string]string{"/a": "/a"}, OverrideImage: "x",
 	}
 	in.Config.AgentConfig.AirGappedChecksum = "00"
-	in.Config.AgentConfig.NodeAnnotations = map[string]string{"a": "b"}
 	out, err := Bootstrap(in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out.Warnings) != 4 {
+	if len(out.Warnings) != 3 {
 		t.Errorf("%q", out.Warnings)
 	}
 }

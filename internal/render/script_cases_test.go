@@ -115,6 +115,32 @@ printf '#!/bin/sh\n[ -e "$0.2" ] || { touch "$0.2"; exit 7; }' >"$2"`},
 			"systemctl start rke2-server.service",
 		},
 	},
+	"annotations of a worker's Node": {
+		change:   annotatedWorker,
+		sentinel: true,
+		calls: []string{
+			"curl https://get.rke2.io", "install agent v1.36.3+rke2r1", "systemctl mask rke2-server.service",
+			"systemctl daemon-reload", "systemctl enable rke2-agent.service", "systemctl start rke2-agent.service",
+			"kubectl --kubeconfig=/opt/data/agent/kubelet.kubeconfig --request-timeout=30s " +
+				"auth whoami --output=jsonpath={.status.userInfo.username}",
+			"kubectl --kubeconfig=/opt/data/agent/kubelet.kubeconfig --request-timeout=30s patch node worker-1 --type=merge " +
+				`--patch={"metadata":{"annotations":{"b":"","example.com/a":"it's \"x=y\""}}}`,
+			"post",
+		},
+	},
+	"the Node is late": {
+		change: annotatedWorker,
+		stub: map[string]string{"kubectl": `[ -e "$CALLS.2" ] || { touch "$CALLS.2"; exit 1; }
+case $* in *whoami*) echo system:node:worker-1 ;; *) [ -e "$CALLS.3" ] || { touch "$CALLS.3"; exit 1; } ;; esac`},
+		sentinel: true,
+	},
+	"the Node does not come": {
+		change:   annotatedWorker,
+		stub:     map[string]string{"kubectl": `echo not found >&2; exit 1`},
+		sentinel: true,
+		code:     1,
+		failure:  []string{"step: annotate the Node\nexit code: 1\n", "not found\n"},
+	},
 	"air-gapped": {
 		change: func(in *Input) {
 			in.Config.AgentConfig.AirGapped = true
@@ -146,3 +172,11 @@ printf '#!/bin/sh\n[ -e "$0.2" ] || { touch "$0.2"; exit 7; }' >"$2"`},
 
 // fixtureChecksum is the checksum of the checksum file runScript puts into /opt/rke2-artifacts.
 const fixtureChecksum = "783eab0dd53c78e1193bf3fe266e51c08e8111f9bb44ac42e8ce0e6a3378903c"
+
+// annotatedWorker is a worker whose Node gets annotations. Its data are where runScript puts a kubectl.
+func annotatedWorker(in *Input) {
+	*in = worker()
+	in.Config.AgentConfig.DataDir = "/opt/data"
+	in.Config.AgentConfig.NodeAnnotations = map[string]string{"example.com/a": `it's "x=y"`, "b": ""}
+	in.Config.PostRKE2Commands = []string{`echo post >>"$CALLS"`}
+}

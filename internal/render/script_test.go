@@ -27,6 +27,7 @@ printf '#!/bin/sh\necho "install $INSTALL_RKE2_TYPE $INSTALL_RKE2_VERSION${HTTPS
 		"useradd":    `echo "useradd $*" >>"$CALLS"`,
 		"sysctl":     `echo "sysctl $*" >>"$CALLS"`,
 		"id":         `exit 1`,
+		"kubectl":    `echo "kubectl $*" >>"$CALLS"; case $* in *whoami*) echo system:node:worker-1 ;; esac`,
 		"rke2":       `echo "rke2 version v1.36.3+rke2r1 (0123abc)"; echo "go version go1.26"`,
 	}
 }
@@ -116,6 +117,8 @@ mount -t tmpfs none /opt
 mkdir /opt/rke2-artifacts
 echo 'checksums' >/opt/rke2-artifacts/sha256sum-amd64.txt
 printf 'echo "image $INSTALL_RKE2_TYPE $INSTALL_RKE2_ARTIFACT_PATH" >>"$CALLS"\n' >/opt/install.sh
+mkdir -p /opt/data/bin
+ln -s "$STUBS/kubectl" /opt/data/bin/kubectl
 mount --bind "$TEST_SHELL" /bin/sh
 code=0
 PATH="$STUBS:$PATH" /bin/sh "$SCRIPT" || code=$?

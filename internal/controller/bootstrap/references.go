@@ -106,6 +106,13 @@ func (v *resolver) server(ctx context.Context, in *render.Input, out *render.Con
 	if err != nil {
 		return err
 	}
+	if encryption := in.Server.SecretsEncryption; encryption != nil {
+		out.EncryptionKey, err = v.one(ctx, v.secret, "serverConfig.secretsEncryption.encryptionKeySecret",
+			encryption.EncryptionKeySecret, "encryptionKey")
+		if err != nil {
+			return err
+		}
+	}
 	if err := v.s3(ctx, in.Server.Etcd.BackupConfig.S3, out); err != nil {
 		return err
 	}
