@@ -89,13 +89,14 @@ verify: generate lint unit ## What must pass before a change is handed in: gener
 	@scripts/clean-tree.sh
 
 .PHONY: generate
-generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies, CRDs, webhook configurations and the API reference from the Go code
+generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies, CRDs, webhook configurations and the references from the Go code
 	cd api && $(BIN)/controller-gen object crd:crdVersions=v1 paths=./bootstrap/... paths=./controlplane/... output:crd:artifacts:config=../config/crd/bases
 	cd lab/api && $(BIN)/controller-gen object crd:crdVersions=v1 paths=./v1beta2/... output:crd:artifacts:config=crds
 	$(BIN)/controller-gen webhook paths=./internal/admission/bootstrap/... output:webhook:artifacts:config=config/webhook/bootstrap
 	$(BIN)/controller-gen webhook paths=./internal/admission/controlplane/... output:webhook:artifacts:config=config/webhook/control-plane
 	$(BIN)/crd-ref-docs --log-level=ERROR --source-path=api --config=docs/reference/generator.yaml --templates-dir=docs/reference/templates \
 		--renderer=markdown --output-path=docs/reference/api.md
+	go run ./internal/render/nodeconfigdoc >$(BIN)/node-config.md && mv $(BIN)/node-config.md docs/reference/node-config.md
 
 $(BIN)/crd-ref-docs: tools/go.mod tools/go.sum
 	@$(PROGRESS) "building bin/crd-ref-docs" go -C tools build -o $@ github.com/elastic/crd-ref-docs
