@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/utils/ptr"
+
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 )
 
@@ -17,23 +19,33 @@ func Bootstrap(in Input) (Output, error) {
 	if err := in.check(); err != nil {
 		return Output{}, err
 	}
-	if err := unsupported(&in); err != nil {
-		return Output{}, err
-	}
-	data, err := cloudConfig(&in)
+	out, err := document(&in)
 	if err != nil {
 		return Output{}, err
 	}
-	if in.Config.GzipUserData != nil && *in.Config.GzipUserData {
-		if data, err = compress(data); err != nil {
-			return Output{}, err
-		}
-	}
-	if len(data) > MaxSize {
+	if len(out.Data) > MaxSize {
 		return Output{}, fmt.Errorf("the bootstrap data have %d bytes, %d are possible: "+
-			"set gzipUserData, or take large content out of files", len(data), MaxSize)
+			"set gzipUserData, or take large content out of files", len(out.Data), MaxSize)
 	}
-	return Output{Data: data, Format: bootstrapv1.CloudConfig, Warnings: warnings(&in)}, nil
+	out.Warnings = append(warnings(&in), out.Warnings...)
+	return out, nil
+}
+
+// document returns the bootstrap data in the format that is asked for.
+func document(in *Input) (Output, error) {
+	format := in.Config.AgentConfig.Format
+	if err := checkFormat(format); err != nil {
+		return Output{}, err
+	}
+	if format == bootstrapv1.Ignition {
+		data, found, err := ignitionConfig(in)
+		return Output{Data: data, Format: format, Warnings: found}, err
+	}
+	data, err := cloudConfig(in)
+	if err == nil && ptr.Deref(in.Config.GzipUserData, false) {
+		data, err = compress(data)
+	}
+	return Output{Data: data, Format: bootstrapv1.CloudConfig}, err
 }
 
 // check makes sure that the caller gave what the role needs, and nothing that must not reach it.

@@ -154,7 +154,7 @@ func TestRefuses(t *testing.T) {
 		"needs the address of a server":            func(in *Input) { in.Role, in.CAs = JoiningServer, nil },
 		"only the first server":                    func(in *Input) { in.Role, in.JoinAddress = Worker, "1.2.3.4" },
 		"unknown role":                             func(in *Input) { in.Role = 0 },
-		"agentConfig.format: ignition is not supp": func(in *Input) { in.Config.AgentConfig.Format = bootstrapv1.Ignition },
+		"agentConfig.format \"x\" is unknown; use": func(in *Input) { in.Config.AgentConfig.Format = "x" },
 		"files[0] (/a): permissions \"rw\" is not": func(in *Input) { in.Config.Files = []bootstrapv1.File{{Path: "/a", Permissions: "rw"}} },
 		"files[0]: path \"a\" is not absolute":     func(in *Input) { in.Config.Files = []bootstrapv1.File{{Path: "a"}} },
 		"files[0] (/a): the content of contentFrom": func(in *Input) {

@@ -24,7 +24,7 @@ func script(in *Input) string {
 	if in.Config.AgentConfig.CISProfile != "" {
 		b.WriteString(scriptCIS)
 	}
-	startService(&b, in.Role)
+	startService(&b, in)
 	annotate(&b, in)
 	commands(&b, "postRKE2Commands", in.Config.PostRKE2Commands)
 	b.WriteString("bootstrap_step 'done'\n")
@@ -182,10 +182,10 @@ fi
 // startService masks the other role's service (an image may have both), starts ours and waits until it reports ready.
 // RKE2 ends on some errors that pass, such as a load balancer that does not know a server yet, and systemd then
 // starts it again; so a failed start is tried again for five minutes. The sentinel follows, and nothing else may.
-func startService(b *strings.Builder, role Role) {
-	unit := "rke2-" + role.service() + ".service"
+func startService(b *strings.Builder, in *Input) {
+	unit := "rke2-" + in.Role.service() + ".service"
 	other := "rke2-agent.service"
-	if role == Worker {
+	if in.Role == Worker {
 		other = "rke2-server.service"
 	}
 	step(b, "enable "+unit)
@@ -198,8 +198,9 @@ bootstrap_retry 60 5 systemctl start %[2]s || {
     journalctl --unit %[2]s --lines 20 --no-pager || true
     exit "$bootstrap_code"
 }
-echo success >"$bootstrap_sentinel"
 `, other, unit)
+	rememberSuccess(b, &in.Config.AgentConfig)
+	b.WriteString("echo success >\"$bootstrap_sentinel\"\n")
 }
 
 func step(b *strings.Builder, name string) {

@@ -6,23 +6,14 @@ import (
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 )
 
-// unsupported returns an error for the first setting that is part of the API but cannot be rendered yet. A machine
-// without it would not be what was asked for.
-func unsupported(in *Input) error {
-	for _, setting := range []struct {
-		field string
-		used  bool
-	}{
-		{"agentConfig.format: ignition", in.Config.AgentConfig.Format == bootstrapv1.Ignition},
-	} {
-		if setting.used {
-			return fmt.Errorf("%s is not supported yet; take it out to bootstrap machines without it", setting.field)
-		}
+// checkFormat refuses a format of bootstrap data that does not exist.
+func checkFormat(format bootstrapv1.Format) error {
+	switch format {
+	case "", bootstrapv1.CloudConfig, bootstrapv1.Ignition:
+		return nil
+	default:
+		return fmt.Errorf("agentConfig.format %q is unknown; use cloud-config or ignition", format)
 	}
-	if format := in.Config.AgentConfig.Format; format != "" && format != bootstrapv1.CloudConfig {
-		return fmt.Errorf("agentConfig.format %q is unknown; use cloud-config", format)
-	}
-	return nil
 }
 
 // warnings names settings that are accepted for compatibility but have no effect.

@@ -61,9 +61,12 @@ func TestFaultsOfTheInput(t *testing.T) {
 			},
 			want: "is not the JSON of a serverConfig",
 		},
-		"not supported": {
-			config: func(c *bootstrapv1.RKE2Config) { c.Spec.AgentConfig.Format = bootstrapv1.Ignition },
-			want:   "agentConfig.format: ignition is not supported yet",
+		"cannot be rendered": {
+			config: func(c *bootstrapv1.RKE2Config) {
+				c.Spec.AgentConfig.Format = bootstrapv1.Ignition
+				c.Spec.AgentConfig.AdditionalUserData.Config = "users: []"
+			},
+			want: "agentConfig.additionalUserData.config has no variant",
 		},
 		"missing content": {
 			config: func(c *bootstrapv1.RKE2Config) {
