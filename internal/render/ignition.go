@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -43,6 +44,9 @@ func ignitionConfig(in *Input) ([]byte, []string, error) {
 		}
 		merged = ignition.Merge(*users, *own)
 	}
+	if err := checkFolders(&merged); err != nil {
+		return nil, nil, err
+	}
 	data, err := marshalIgnition(&merged)
 	if err != nil {
 		return nil, nil, err
@@ -82,6 +86,42 @@ func ownIgnition(in *Input) (*types.Config, error) {
 		config.Storage.Files = append(config.Storage.Files, f)
 	}
 	return config, nil
+}
+
+// checkFolders refuses a file or link in the place of a folder that something else is written in. Ignition finds most
+// of that only on the machine.
+func checkFolders(config *types.Config) error {
+	leaves := map[string]bool{}
+	for i := range config.Storage.Files {
+		leaves[config.Storage.Files[i].Path] = true
+	}
+	for i := range config.Storage.Links {
+		leaves[config.Storage.Links[i].Path] = true
+	}
+	for _, node := range nodes(config) {
+		for folder := path.Dir(node.Path); folder != "/" && folder != "."; folder = path.Dir(folder) {
+			if leaves[folder] {
+				return fmt.Errorf("files, or agentConfig.additionalUserData.config: %s has to be a folder, because %s is "+
+					"written in it; take one of them out", folder, node.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// nodes returns the files, folders and links of a config.
+func nodes(config *types.Config) []types.Node {
+	var list []types.Node
+	for i := range config.Storage.Directories {
+		list = append(list, config.Storage.Directories[i].Node)
+	}
+	for i := range config.Storage.Files {
+		list = append(list, config.Storage.Files[i].Node)
+	}
+	for i := range config.Storage.Links {
+		list = append(list, config.Storage.Links[i].Node)
+	}
+	return list
 }
 
 // marshalIgnition returns the JSON of a config that Ignition accepts.

@@ -64,13 +64,14 @@ func TestIgnitionOwnersModesEncodings(t *testing.T) {
 
 func TestIgnitionRefusesFiles(t *testing.T) {
 	for want, file := range map[string]bootstrapv1.File{
-		"files (/a/../b): write the path as /b":                  {Path: "/a/../b"},
-		"files (/a/): write the path as /a":                      {Path: "/a/"},
-		`files (/a): permissions "4755": Ignition sets no setu`:  {Path: "/a", Permissions: "4755"},
-		"files (/a): the content is not base64, which encoding:": {Path: "/a", Encoding: bootstrapv1.Base64, Content: "hunter2!"},
-		"files (/a): the content is not gzip, which encoding: g": {Path: "/a", Encoding: bootstrapv1.Gzip, Content: "hunter2!"},
-		"files (/b): the content is not gzip, which encoding: g": {Path: "/b", Encoding: bootstrapv1.GzipBase64, Content: "H4sI"},
-		"files: /etc/rancher/rke2/config.yaml is written by the": {Path: configPath},
+		"files (/a/../b): write the path as /b":                                                                        {Path: "/a/../b"},
+		"files (/a/): write the path as /a":                                                                            {Path: "/a/"},
+		`files (/a): permissions "4755": Ignition sets no setu`:                                                        {Path: "/a", Permissions: "4755"},
+		"files (/a): the content is not base64, which encoding:":                                                       {Path: "/a", Encoding: bootstrapv1.Base64, Content: "hunter2!"},
+		"files (/a): the content is not gzip, which encoding: g":                                                       {Path: "/a", Encoding: bootstrapv1.Gzip, Content: "hunter2!"},
+		"files (/b): the content is not gzip, which encoding: g":                                                       {Path: "/b", Encoding: bootstrapv1.GzipBase64, Content: "H4sI"},
+		"files, or agentConfig.additionalUserData.config: /etc/rancher has to be a folder, because /etc/rancher/rke2/": {Path: "/etc/rancher"},
+		"files: /etc/rancher/rke2/config.yaml is written by the":                                                       {Path: configPath},
 	} {
 		in := ignited(worker())
 		in.Config.Files = []bootstrapv1.File{file}

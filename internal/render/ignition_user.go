@@ -85,8 +85,7 @@ func compileButane(text string) ([]byte, report.Report, error) {
 
 // checkUserIgnition refuses what the merge would settle in silence. The rules are:
 //   - What files and the provider write, and the unit that runs the script, are theirs. A user's config that has the
-//     same path, as a file, a folder, a link, a unit or a drop-in, is refused, and so is a file or link in the place
-//     of a folder they are in. Drop-ins for the unit are welcome.
+//     same path, as a file, a folder, a link, a unit or a drop-in, is refused. Drop-ins for the unit are welcome.
 //   - A config that replaces the whole is refused. Configs to merge are fetched by the machine; what they
 //     overwrite is not known here.
 //   - All else of the user's is kept as it is. Where both say something of the same thing (chronyd.service with
@@ -105,27 +104,9 @@ func checkUserIgnition(own, users *types.Config) error {
 			return takenError(p)
 		}
 	}
-	for i := range users.Storage.Directories {
-		if p := users.Storage.Directories[i].Path; taken[p] {
-			return takenError(p)
-		}
-	}
-	// Neither of these can be a folder for files.
-	var leaves []string
-	for i := range users.Storage.Files {
-		leaves = append(leaves, users.Storage.Files[i].Path)
-	}
-	for i := range users.Storage.Links {
-		leaves = append(leaves, users.Storage.Links[i].Path)
-	}
-	for _, p := range leaves {
-		if taken[p] {
-			return takenError(p)
-		}
-		for _, ours := range sortedKeys(taken) {
-			if strings.HasPrefix(ours, p+"/") {
-				return fmt.Errorf("%s: %s has to be a folder, because %s is written in it", userConfigField, p, ours)
-			}
+	for _, node := range nodes(users) {
+		if taken[node.Path] {
+			return takenError(node.Path)
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func TestIgnitionRefusesUserConfig(t *testing.T) {
 		": /etc/systemd/system/rke2-install.service is written": fcos + "systemd: {units: [{name: rke2-install.service, mask: true}]}",
 	} {
 		_, err := Bootstrap(withUserConfig(text))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), userConfigField) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), userConfigField) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") {

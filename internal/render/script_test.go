@@ -47,14 +47,7 @@ type scriptCase struct {
 }
 
 func TestScript(t *testing.T) {
-	found := false
-	for _, name := range []string{"dash", "bash"} {
-		shell, err := exec.LookPath(name)
-		if err != nil {
-			t.Logf("NOT TESTED under %s: %v", name, err)
-			continue
-		}
-		found = true
+	for name, shell := range shells(t) {
 		for title, c := range scriptCases {
 			t.Run(name+"/"+title, func(t *testing.T) {
 				t.Parallel()
@@ -62,9 +55,24 @@ func TestScript(t *testing.T) {
 			})
 		}
 	}
-	if !found {
+}
+
+// shells returns the shells to run scripts under.
+func shells(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, name := range []string{"dash", "bash"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Logf("NOT TESTED under %s: %v", name, err)
+			continue
+		}
+		found[name] = path
+	}
+	if len(found) == 0 {
 		t.Fatal("neither dash nor bash is installed; the script has to run under one of them")
 	}
+	return found
 }
 
 func (c scriptCase) check(t *testing.T, shell string) {
@@ -76,7 +84,12 @@ func (c scriptCase) check(t *testing.T, shell string) {
 	for name, text := range c.stub {
 		programs[name] = text
 	}
-	got := runScript(t, shell, script(&in), programs)
+	c.compare(t, runScript(t, shell, script(&in), programs))
+}
+
+// compare tells whether a run left what it should have.
+func (c scriptCase) compare(t *testing.T, got scriptResult) {
+	t.Helper()
 	if got.code != c.code {
 		t.Errorf("exit code %d, want %d", got.code, c.code)
 	}
