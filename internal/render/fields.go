@@ -41,14 +41,15 @@ func Fields() []Field {
 // configFields are those of RKE2ConfigSpec outside agentConfig.
 func configFields() []Field {
 	const file = "the file"
-	content := []string{"TestUserContentIsKept"}
-	encodings := []string{"TestUserEncodings"}
-	secretContent := []string{"TestUserContentIsKept", "TestOtherNamespacesNeedTheFlag (internal/controller/bootstrap)"}
+	content := []string{"TestUserContentIsKept", "TestIgnitionContentIsKept"}
+	encodings := []string{"TestUserEncodings", "TestIgnitionOwnersModesEncodings"}
+	attributes := []string{"TestGolden", "TestIgnitionOwnersModesEncodings"}
+	secretContent := []string{"TestUserContentIsKept", "TestEveryReferenceIsRead (internal/controller/bootstrap)"}
 	registryTLS := "/etc/rancher/rke2/tls/<registry>/"
 	return []Field{
 		{Path: "files[].path", Roles: everyNode, Elsewhere: "path of " + file, Tests: content},
-		{Path: "files[].owner", Roles: everyNode, Elsewhere: "owner of " + file, Tests: []string{"TestGolden"}},
-		{Path: "files[].permissions", Roles: everyNode, Elsewhere: "mode of " + file, Tests: []string{"TestGolden"}},
+		{Path: "files[].owner", Roles: everyNode, Elsewhere: "owner of " + file, Tests: attributes},
+		{Path: "files[].permissions", Roles: everyNode, Elsewhere: "mode of " + file, Tests: attributes},
 		{Path: "files[].encoding", Roles: everyNode, Elsewhere: "how content is decoded", Tests: encodings},
 		{Path: "files[].content", Roles: everyNode, Elsewhere: "content of " + file, Tests: content},
 		{Path: "files[].contentFrom.secret", Roles: everyNode, Elsewhere: "content of " + file, Tests: secretContent},
@@ -66,7 +67,10 @@ func configFields() []Field {
 			Files: []string{registriesPath, registryTLS + "ca.crt", registryTLS + "tls.crt", registryTLS + "tls.key"},
 		},
 		{Path: "privateRegistriesConfig.configs{}.tls.insecureSkipVerify", Roles: everyNode, Files: []string{registriesPath}},
-		{Path: "gzipUserData", Roles: everyNode, Elsewhere: "compression of the bootstrap data", Tests: []string{"TestGzip"}},
+		{
+			Path: "gzipUserData", Roles: everyNode, Elsewhere: "compression of the bootstrap data",
+			Tests: []string{"TestGzip", "TestIgnitionGzip"},
+		},
 	}
 }
 

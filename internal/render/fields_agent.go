@@ -59,12 +59,17 @@ func kubeletFields() []Field {
 
 // machineFields are those about the machine and the form of the data.
 func machineFields() []Field {
-	userData := "top-level keys of the cloud-config"
+	const (
+		clock    = "`ntp` of the cloud-config; in Ignition files `" + chronyPath + "`, `" + timesyncdPath + "` and chronyd's unit"
+		userData = "top-level keys of the cloud-config"
+	)
 	return []Field{
-		{Path: "agentConfig.ntp.servers", Roles: everyNode, Elsewhere: "`ntp` of the cloud-config", Tests: []string{"TestGolden"}},
 		{
-			Path: "agentConfig.ntp.enabled", Roles: everyNode, Elsewhere: "`ntp` of the cloud-config",
-			Note: "not set: on as soon as there are servers", Tests: []string{"TestNTP"},
+			Path: "agentConfig.ntp.servers", Roles: everyNode, Elsewhere: clock, Tests: []string{"TestNTP", "TestIgnitionClock"},
+		},
+		{
+			Path: "agentConfig.ntp.enabled", Roles: everyNode, Elsewhere: clock, Note: "not set: on as soon as there are servers",
+			Tests: []string{"TestNTP", "TestIgnitionClock"},
 		},
 		{Path: "agentConfig.airGapped", Roles: everyNode, Files: []string{ScriptPath}, Tests: []string{"TestScript"}},
 		{
@@ -72,19 +77,20 @@ func machineFields() []Field {
 			Tests: []string{"TestScript"},
 		},
 		{
-			Path: "agentConfig.format", Roles: everyNode, Elsewhere: "form of the bootstrap data", Tests: []string{"TestGolden"},
+			Path: "agentConfig.format", Roles: everyNode, Elsewhere: "form of the bootstrap data",
+			Tests: []string{"TestGolden", "TestIgnitionGolden"},
 		},
 		{
-			Path: "agentConfig.additionalUserData.config", Roles: everyNode, Elsewhere: userData,
-			Note: "without write_files, runcmd and ntp", Tests: []string{"TestAdditionalUserData"},
+			Path: "agentConfig.additionalUserData.config", Roles: everyNode, Elsewhere: userData + "; in Ignition merged with it",
+			Note: "of a cloud-config without write_files, runcmd and ntp", Tests: []string{"TestAdditionalUserData", "TestIgnitionUserConfig"},
 		},
 		{
 			Path: "agentConfig.additionalUserData.data", Roles: everyNode, Elsewhere: userData,
-			Note: "cloud-config only, without write_files, runcmd and ntp", Tests: []string{"TestAdditionalUserData"},
+			Note: "cloud-config only, without write_files, runcmd and ntp; a warning with Ignition", Tests: []string{"TestAdditionalUserData"},
 		},
 		{
 			Path: "agentConfig.additionalUserData.strict", Roles: everyNode, Elsewhere: "how config is checked",
-			Note: "Ignition only", Tests: []string{"TestStrictChangesNoCloudConfig"},
+			Note: "Ignition only", Tests: []string{"TestStrictChangesNoCloudConfig", "TestIgnitionStrict"},
 		},
 	}
 }

@@ -75,7 +75,8 @@ func encryptionFieldRows() []Field {
 		serverField("secretsEncryption.provider", "secrets-encryption-provider"),
 		{
 			Path: encryptionField, Roles: allServers, Files: []string{"<data-dir>/server/cred/encryption-config.json"},
-			Note: "with the scheme that provider names; without it RKE2 makes a key", Tests: []string{"TestEncryptionKey"},
+			Note:  "32 random bytes in base64 form, for the scheme that provider names; without it RKE2 makes a key",
+			Tests: []string{"TestEncryptionKey", "TestEncryptionKeyOfTheUser (internal/controller/bootstrap)"},
 		},
 	}
 }

@@ -22,6 +22,7 @@ var samples = map[string]any{
 	"files[].path":                          samplePath,
 	"files[].permissions":                   "0600",
 	"files[].encoding":                      bootstrapv1.Base64,
+	"agentConfig.dataDir":                   "/sample",
 	"agentConfig.cisProfile":                bootstrapv1.CIS,
 	"agentConfig.format":                    bootstrapv1.CloudConfig,
 	"agentConfig.additionalUserData.data":   map[string]string{"timezone": "UTC"},
@@ -68,7 +69,7 @@ var contents = map[string]func(*Input){
 // fieldInputs returns the input of a machine without a field and with it.
 func fieldInputs(t *testing.T, role Role, path string) (without, with Input) {
 	t.Helper()
-	make := func() Input {
+	base := func() Input {
 		in := Input{Role: role, Version: testVersion, Token: "s3cret", Contents: everything().Contents}
 		in.Contents.Manifests, in.Contents.Registries, in.Contents.EncryptionKey = nil, nil, []byte(strings.Repeat("k", 32))
 		if role == FirstServer {
@@ -84,7 +85,7 @@ func fieldInputs(t *testing.T, role Role, path string) (without, with Input) {
 		}
 		return in
 	}
-	without, with = make(), make()
+	without, with = base(), base()
 	setField(t, &with, path, samples[path])
 	if add := contents[path]; add != nil {
 		add(&with)

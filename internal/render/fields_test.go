@@ -49,17 +49,20 @@ func checkRows(t *testing.T, role Role, path string) {
 		files[i] = strings.NewReplacer("<data-dir>", defaultDataDir, "<service>", role.service(), "<registry>", sampleRegistry).
 			Replace(files[i])
 	}
-	gotKeys, gotFiles := changes(t, before, after)
-	if path == "agentConfig.dataDir" {
-		gotFiles = nil // It moves files and changes none.
-	}
 	slices.Sort(keys)
 	slices.Sort(files)
-	if diff := cmp.Diff(keys, gotKeys); diff != "" {
-		t.Errorf("%s: keys of config.yaml:\n%s", role, diff)
-	}
-	if diff := cmp.Diff(files, gotFiles); diff != "" {
-		t.Errorf("%s: files:\n%s", role, diff)
+	for _, format := range []bootstrapv1.Format{bootstrapv1.CloudConfig, bootstrapv1.Ignition} {
+		before.Config.AgentConfig.Format, after.Config.AgentConfig.Format = format, format
+		gotKeys, gotFiles := changes(t, before, after)
+		if path == "agentConfig.dataDir" {
+			gotFiles = nil // It moves files and changes none.
+		}
+		if diff := cmp.Diff(keys, gotKeys); diff != "" {
+			t.Errorf("%s, %s: keys of config.yaml:\n%s", role, format, diff)
+		}
+		if diff := cmp.Diff(files, gotFiles); diff != "" {
+			t.Errorf("%s, %s: files:\n%s", role, format, diff)
+		}
 	}
 }
 
@@ -73,19 +76,40 @@ var noChange = []string{
 // changes returns the keys of config.yaml and the other files that differ.
 func changes(t *testing.T, before, after Input) (keys, files []string) {
 	t.Helper()
-	oldConfig, newConfig := nodeConfig(t, before), nodeConfig(t, after)
+	oldFiles, newFiles := contentsOf(t, before), contentsOf(t, after)
+	var oldConfig, newConfig map[string]any
+	for config, text := range map[*map[string]any]string{&oldConfig: oldFiles[configPath], &newConfig: newFiles[configPath]} {
+		if err := yaml.UnmarshalStrict([]byte(text), config); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, key := range unionKeys(oldConfig, newConfig) {
 		if !cmp.Equal(oldConfig[key], newConfig[key]) {
 			keys = append(keys, key)
 		}
 	}
-	oldFiles, newFiles := filesOf(t, before), filesOf(t, after)
 	for _, path := range unionKeys(oldFiles, newFiles) {
 		if path != configPath && oldFiles[path] != newFiles[path] {
 			files = append(files, path)
 		}
 	}
 	return keys, files
+}
+
+// contentsOf returns what the files of a machine hold, whatever the format of its data.
+func contentsOf(t *testing.T, in Input) map[string]string {
+	t.Helper()
+	contents := map[string]string{}
+	if in.Config.AgentConfig.Format == bootstrapv1.Ignition {
+		for path, described := range ignitionFilesOf(t, in) {
+			_, contents[path], _ = strings.Cut(described, "\n")
+		}
+		return contents
+	}
+	for path, f := range filesOf(t, in) {
+		contents[path] = f.Encoding + f.Content
+	}
+	return contents
 }
 
 func unionKeys[V any](a, b map[string]V) []string {

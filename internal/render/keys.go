@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"time"
@@ -69,6 +70,9 @@ func tableCovers(v version.Version) bool {
 func checkSettings(in *Input, s settings) error {
 	if err := checkProfile(in); err != nil {
 		return err
+	}
+	if dir := in.Config.AgentConfig.DataDir; dir != "" && !path.IsAbs(dir) {
+		return fmt.Errorf("agentConfig.dataDir: %q is not absolute; give the whole path of a folder", dir)
 	}
 	if !tableCovers(in.Version) {
 		return nil

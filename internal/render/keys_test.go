@@ -83,6 +83,14 @@ func TestKeyErrorsNameTheField(t *testing.T) {
 	}
 }
 
+func TestDataDirIsAbsolute(t *testing.T) {
+	in := worker()
+	in.Config.AgentConfig.DataDir = "rke2"
+	if _, err := Bootstrap(in); err == nil || !strings.HasPrefix(err.Error(), `agentConfig.dataDir: "rke2" is not absolute`) {
+		t.Error(err)
+	}
+}
+
 // TestKeysOfAllReleases renders everything for every release of the table.
 func TestKeysOfAllReleases(t *testing.T) {
 	for minor := firstMinor; minor <= lastMinor; minor++ {

@@ -28,8 +28,8 @@ Before anything is written, the keys and the types of their values are checked a
 know. A misfit is reported in the condition DataSecretAvailable, with the name of the field.
 
 TestEveryFieldReachesTheNode in internal/render goes through all fields: it sets the one, for each role, and compares
-the keys and files that have changed with what is said here. Of a field that is neither a key nor a file it only sees
-whether the data change; the tests that are named show more.
+the keys and files that have changed, in a cloud-config and in an Ignition config, with what is said here. Of a field
+that is neither a key nor a file it only sees whether the cloud-config changes; the tests that are named show more.
 
 `
 
