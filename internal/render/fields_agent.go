@@ -48,7 +48,8 @@ func kubeletFields() []Field {
 		},
 		{
 			Path: "agentConfig.nodeAnnotations", Roles: onlyWorker, Files: []string{ScriptPath},
-			Note: "set on the Node at first boot, with the kubelet's credentials", Tests: []string{"TestScript"},
+			Note:  "set on the Node at first boot, with the kubelet's credentials",
+			Tests: []string{"TestScript", "TestWorkerAnnotatesItsNode (internal/controller/bootstrap)"},
 		},
 		{
 			Path: "agentConfig.nodeAnnotations", Roles: allServers, Elsewhere: "the Node, kept in step by the control plane's controller",
