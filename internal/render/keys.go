@@ -142,6 +142,8 @@ func (k keyKind) fits(value any) bool {
 		case durationKey:
 			_, err := time.ParseDuration(v)
 			return err == nil
+		default:
+			return false
 		}
 	}
 	return false
