@@ -67,6 +67,9 @@ func TestIgnitionRefusesUserConfig(t *testing.T) {
 		"ignition.config.replace would replace":      fcos + "ignition: {config: {replace: {source: 'https://example/x'}}}",
 		"local file paths are relative to":           fcos + "storage: {files: [{path: /a, contents: {local: hunter2}}]}",
 		"$.storage.files.0.path":                     fcos + "storage: {files: [{path: hunter2}]}",
+		"$.systemd.units.0.contents":                 fcos + "systemd: {units: [{name: a.service, contents: \"[hunter2\\nhunter2\\n\"}]}",
+		"$.storage.files.0.contents.source":          fcos + "storage: {files: [{path: /a, contents: {source: 'data:hunter2;hunter2'}}]}",
+		"$.storage.files.1.contents.source":          fcos + "storage: {files: [{path: /a}, {path: /b, contents: {source: 'hunter2://hunter2'}}]}",
 		"$.systemd.units.0.name":                     fcos + "systemd: {units: [{name: hunter2}]}",
 		": /etc/rancher/rke2/config.yaml is written by the provider itself or by files": fcos +
 			"storage: {files: [{path: /etc/rancher/rke2/config.yaml, contents: {inline: hunter2}}]}",
