@@ -38,7 +38,8 @@ type RKE2AgentConfig struct {
 	// +optional
 	NodeLabels []string `json:"nodeLabels,omitempty"`
 
-	// nodeAnnotations are set on the Node object and kept in step with this field.
+	// nodeAnnotations are set on the Node object: on servers kept in step with this field, on workers once at their
+	// first boot.
 	// +optional
 	NodeAnnotations map[string]string `json:"nodeAnnotations,omitempty"`
 
