@@ -16,6 +16,7 @@ import (
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/secrets"
 )
@@ -74,6 +75,10 @@ func (o *Observer) secretErrors(ctx context.Context, s *scope.Scope) []error {
 	}
 	_, err := secrets.LookupToken(ctx, o.Client, s.ClusterKey())
 	add(err)
+	if !desired.TakenOver(s.ControlPlane) {
+		_, err = secrets.LookupAgentToken(ctx, o.Client, s.ClusterKey())
+		add(err)
+	}
 	add(o.kubeconfigError(ctx, s))
 	return out
 }

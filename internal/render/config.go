@@ -55,6 +55,7 @@ func nodeSettings(in *Input) settings {
 	}
 	s.addShared(&in.Server)
 	if in.Role != Worker {
+		s.setString("agent-token", in.AgentToken)
 		s.addCluster(in)
 		s.addServer(&in.Server)
 		s.addEtcd(&in.Server.Etcd)

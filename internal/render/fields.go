@@ -78,7 +78,16 @@ func configFields() []Field {
 func OtherSources() []Field {
 	caFile := "<data-dir>/server/tls/"
 	return []Field{
-		{Path: "Secret <cluster>-token", Roles: everyNode, Keys: []string{"token"}, Tests: []string{"TestRoles"}},
+		{
+			Path: "Secret <cluster>-token", Roles: everyNode, Keys: []string{"token"}, Tests: []string{"TestRoles"},
+			Note: "joining nodes have it in the form that pins the server CA; workers have it only in clusters that another " +
+				"provider started",
+		},
+		{
+			Path: "Secret <cluster>-token-agent", Roles: everyNode, Keys: []string{"agent-token", "token"},
+			Note:  "agent-token of servers, token of workers",
+			Tests: []string{"TestRoles", "TestTokens (internal/controller/bootstrap)"},
+		},
 		{
 			Path: "Secrets <cluster>-ca, -cca, -etcd, -peer-etcd", Roles: onlyFirst, Tests: []string{"TestCAFiles"},
 			Files: []string{

@@ -46,8 +46,11 @@ type Input struct {
 	Role Role
 	// Version is the RKE2 release to install.
 	Version version.Version
-	// Token lets nodes join the cluster. It is a secret.
+	// Token lets the machine join the cluster; the first server has others join with it. It is a secret.
 	Token string
+	// AgentToken is what workers join with, and is told to servers only. Empty when workers join with the servers'
+	// token. It is a secret.
+	AgentToken string
 	// JoinAddress is the host name or IP address (without brackets, without port) of the server to join through.
 	// Only for JoiningServer and Worker.
 	JoinAddress string

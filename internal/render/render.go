@@ -71,6 +71,9 @@ func (in *Input) check() error {
 	if in.Token == "" {
 		return errors.New("the token is empty")
 	}
+	if in.Role == Worker && in.AgentToken != "" {
+		return errors.New("a worker gets its own token only")
+	}
 	if in.Version.IsZero() {
 		return errors.New("the version is empty")
 	}

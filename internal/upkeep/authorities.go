@@ -30,13 +30,16 @@ func (u *Upkeep) authorities(ctx context.Context, s *scope.Scope) error {
 	return errors.Join(errs...)
 }
 
-// token makes the token that nodes join with, under the same care.
-func (u *Upkeep) token(ctx context.Context, s *scope.Scope) error {
+// tokens makes the tokens that servers and workers join with, under the same
+// care.
+func (u *Upkeep) tokens(ctx context.Context, s *scope.Scope) error {
 	if exist, err := u.serversMayExist(ctx, s); exist || err != nil {
 		return err
 	}
-	_, err := secrets.EnsureToken(ctx, u.Client, u.Live, s.ClusterKey(), clusterController(s.Cluster))
-	return err
+	owner := clusterController(s.Cluster)
+	_, err := secrets.EnsureToken(ctx, u.Client, u.Live, s.ClusterKey(), owner)
+	_, agentErr := secrets.EnsureAgentToken(ctx, u.Client, u.Live, s.ClusterKey(), owner)
+	return errors.Join(err, agentErr)
 }
 
 // serversMayExist tells whether a server may have been made with the Secrets

@@ -29,7 +29,7 @@ import (
 func (u *Upkeep) secretOwners(ctx context.Context, s *scope.Scope) error {
 	names := secrets.Names(s.Cluster.Name)
 	controlPlane, cluster := desired.Controller(s.ControlPlane), clusterController(s.Cluster)
-	owners := map[string]metav1.OwnerReference{names.Token: cluster, names.Kubeconfig: controlPlane}
+	owners := map[string]metav1.OwnerReference{names.Token: cluster, names.AgentToken: cluster, names.Kubeconfig: controlPlane}
 	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
 	for _, purpose := range secrets.Purposes(legacy) {
 		owners[secrets.CAName(s.Cluster.Name, purpose)] = controlPlane

@@ -68,7 +68,7 @@ func steps() []step {
 	return []step{
 		{name: "record that the cluster is initialized", run: (*Upkeep).recordInitialized},
 		{name: "certificate authorities", run: (*Upkeep).authorities},
-		{name: "token", run: (*Upkeep).token},
+		{name: "tokens", run: (*Upkeep).tokens},
 		{name: "kubeconfig", run: (*Upkeep).kubeconfig},
 		{name: "owners of Secrets", run: (*Upkeep).secretOwners},
 		{name: "owner of the infrastructure template", run: (*Upkeep).templateOwner},

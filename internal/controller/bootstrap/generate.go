@@ -81,7 +81,7 @@ func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *control
 	if err != nil {
 		return in, err
 	}
-	if in.Token, err = secrets.LookupToken(ctx, r.APIReader, t.clusterKey()); err != nil {
+	if err := r.tokens(ctx, t, controlPlane, &in); err != nil {
 		return in, missing(err)
 	}
 	t.secretsFound = true

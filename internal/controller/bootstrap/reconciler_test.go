@@ -164,7 +164,7 @@ func TestWorker(t *testing.T) {
 	secret := w.hasData("md-1")
 	token, err := secrets.LookupToken(w.ctx, api, w.key("demo"))
 	w.Expect(err).NotTo(HaveOccurred())
-	want := map[string]any{"token": token, "server": "https://10.0.0.1:9345", "cloud-provider-name": "external"}
+	want := map[string]any{"token": w.pinned("node", token), "server": "https://10.0.0.1:9345", "cloud-provider-name": "external"}
 	w.Expect(cmp.Diff(want, nodeConfig(w, secret))).To(BeEmpty())
 }
 

@@ -128,7 +128,7 @@ func clusterOfSecret(obj client.Object) string {
 	labelled := obj.GetLabels()[clusterv1.ClusterNameLabel]
 	suffixes := secrets.Names("")
 	for _, suffix := range []string{
-		suffixes.ServerCA, suffixes.ClientCA, suffixes.EtcdPeerCA, suffixes.EtcdCA, suffixes.Token,
+		suffixes.ServerCA, suffixes.ClientCA, suffixes.EtcdPeerCA, suffixes.EtcdCA, suffixes.Token, suffixes.AgentToken,
 	} {
 		cluster, ok := strings.CutSuffix(obj.GetName(), suffix)
 		if ok && cluster != "" && (labelled == "" || labelled == cluster) {

@@ -165,6 +165,8 @@ func (w *world) secrets() {
 	}
 	_, err := secrets.EnsureToken(w.ctx, api, api, w.key("demo"), w.owner())
 	w.Expect(err).NotTo(HaveOccurred())
+	_, err = secrets.EnsureAgentToken(w.ctx, api, api, w.key("demo"), w.owner())
+	w.Expect(err).NotTo(HaveOccurred())
 }
 
 func (w *world) server(name string, change func(*clusterv1.Machine)) {

@@ -92,7 +92,8 @@ func secretOfCluster() predicate.Predicate {
 		cluster := obj.GetLabels()[clusterv1.ClusterNameLabel]
 		names := secrets.Names(cluster)
 		return cluster != "" && slices.Contains([]string{
-			names.ServerCA, names.ClientCA, names.EtcdCA, names.EtcdPeerCA, names.Token, names.Kubeconfig,
+			names.ServerCA, names.ClientCA, names.EtcdCA, names.EtcdPeerCA,
+			names.Token, names.AgentToken, names.Kubeconfig,
 		}, obj.GetName())
 	})
 }

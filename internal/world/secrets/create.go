@@ -29,6 +29,9 @@ import (
 func EnsureCA(ctx context.Context, c client.Writer, r client.Reader, cluster client.ObjectKey, purpose Purpose,
 	owner metav1.OwnerReference) (CAPair, error) {
 	pair, err := LookupCA(ctx, r, cluster, purpose)
+	if err == nil {
+		return pair, completeChain(client.ObjectKey{Namespace: cluster.Namespace, Name: CAName(cluster.Name, purpose)}, pair)
+	}
 	if !IsNotFound(err) {
 		return pair, err
 	}
@@ -44,25 +47,38 @@ func EnsureCA(ctx context.Context, c client.Writer, r client.Reader, cluster cli
 	return LookupCA(ctx, r, cluster, purpose)
 }
 
-// EnsureToken returns the token of a cluster and creates it if there is none. What is returned was read back from the
-// API.
+// EnsureToken returns the token servers join a cluster with and creates it if there is none. What is returned was read
+// back from the API.
 //
 // Call it only before the cluster is initialized; afterwards use LookupToken.
 func EnsureToken(ctx context.Context, c client.Writer, r client.Reader, cluster client.ObjectKey,
 	owner metav1.OwnerReference) (string, error) {
-	token, err := LookupToken(ctx, r, cluster)
+	return ensureValue(ctx, c, r, cluster, Names(cluster.Name).Token, owner)
+}
+
+// EnsureAgentToken does the same for the token workers join with. All servers have to agree on whether there is one, so
+// no cluster gets it that has servers already.
+func EnsureAgentToken(ctx context.Context, c client.Writer, r client.Reader, cluster client.ObjectKey,
+	owner metav1.OwnerReference) (string, error) {
+	return ensureValue(ctx, c, r, cluster, Names(cluster.Name).AgentToken, owner)
+}
+
+func ensureValue(ctx context.Context, c client.Writer, r client.Reader, cluster client.ObjectKey, name string,
+	owner metav1.OwnerReference) (string, error) {
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: name}
+	token, err := lookupValue(ctx, r, key)
 	if !IsNotFound(err) {
 		return token, err
 	}
 	random := make([]byte, 16)
 	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("make the token of cluster %s: %w", cluster, err)
+		return "", fmt.Errorf("make the token of Secret %s: %w", key, err)
 	}
 	data := map[string][]byte{ValueKey: []byte(hex.EncodeToString(random))}
-	if err := create(ctx, c, cluster, Names(cluster.Name).Token, owner, data); err != nil {
+	if err := create(ctx, c, cluster, name, owner, data); err != nil {
 		return "", err
 	}
-	return LookupToken(ctx, r, cluster)
+	return lookupValue(ctx, r, key)
 }
 
 // create makes a Secret. That somebody else made it meanwhile is no error: the caller reads it afterwards.

@@ -84,9 +84,18 @@ func (p CAPair) problem(now time.Time) string {
 	}
 }
 
-// LookupToken reads the token nodes join a cluster with. It is a secret.
+// LookupToken reads the token servers join a cluster with. It is a secret.
 func LookupToken(ctx context.Context, r client.Reader, cluster client.ObjectKey) (string, error) {
-	key := client.ObjectKey{Namespace: cluster.Namespace, Name: Names(cluster.Name).Token}
+	return lookupValue(ctx, r, client.ObjectKey{Namespace: cluster.Namespace, Name: Names(cluster.Name).Token})
+}
+
+// LookupAgentToken reads the token workers join a cluster with, of a cluster that has one of its own for them. It is a
+// secret.
+func LookupAgentToken(ctx context.Context, r client.Reader, cluster client.ObjectKey) (string, error) {
+	return lookupValue(ctx, r, client.ObjectKey{Namespace: cluster.Namespace, Name: Names(cluster.Name).AgentToken})
+}
+
+func lookupValue(ctx context.Context, r client.Reader, key client.ObjectKey) (string, error) {
 	secret, err := get(ctx, r, key)
 	if err != nil {
 		return "", err

@@ -66,8 +66,11 @@ const Type = clusterv1.ClusterSecretType
 type NameSet struct {
 	// ServerCA, ClientCA, EtcdCA and EtcdPeerCA are the Secrets of the certificate authorities.
 	ServerCA, ClientCA, EtcdCA, EtcdPeerCA string
-	// Token is the Secret of the token.
+	// Token is the Secret of the token that servers join with.
 	Token string
+	// AgentToken is the Secret of the token that workers join with. Clusters another provider started have none: their
+	// workers join with Token. The name cannot be that of a Secret of another cluster, as <cluster>-agent-token could.
+	AgentToken string
 	// Kubeconfig is the Secret of the administrator's kubeconfig.
 	Kubeconfig string
 	// InitLock is the ConfigMap that names the Machine that may become the first server.
@@ -82,6 +85,7 @@ func Names(cluster string) NameSet {
 		EtcdCA:     CAName(cluster, EtcdCA),
 		EtcdPeerCA: CAName(cluster, EtcdPeerCA),
 		Token:      cluster + "-token",
+		AgentToken: cluster + "-token-agent",
 		Kubeconfig: cluster + "-kubeconfig",
 		InitLock:   cluster + "-lock",
 	}

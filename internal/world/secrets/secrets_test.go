@@ -24,7 +24,7 @@ var (
 func TestNames(t *testing.T) {
 	want := NameSet{
 		ServerCA: "demo-ca", ClientCA: "demo-cca", EtcdCA: "demo-etcd", EtcdPeerCA: "demo-peer-etcd",
-		Token: "demo-token", Kubeconfig: "demo-kubeconfig", InitLock: "demo-lock",
+		Token: "demo-token", AgentToken: "demo-token-agent", Kubeconfig: "demo-kubeconfig", InitLock: "demo-lock",
 	}
 	if got := Names("demo"); got != want {
 		t.Errorf("%+v", got)

@@ -151,6 +151,7 @@ func (w *World) secrets() {
 		w.AddSecret(secrets.CAName("c", purpose), map[string][]byte{secrets.CertKey: a.Certificate, secrets.PrivateKeyKey: a.Key})
 	}
 	w.AddSecret(secrets.Names("c").Token, map[string][]byte{secrets.ValueKey: []byte("token")})
+	w.AddSecret(secrets.Names("c").AgentToken, map[string][]byte{secrets.ValueKey: []byte("agent token")})
 	w.AddSecret(secrets.Names("c").Kubeconfig, map[string][]byte{secrets.ValueKey: []byte("kubeconfig")})
 }
 
