@@ -77,6 +77,10 @@ func machineFields() []Field {
 			Path: "agentConfig.airGappedChecksum", Roles: everyNode, Files: []string{ScriptPath}, Note: "with airGapped only",
 			Tests: []string{"TestScript"},
 		},
+		installField("scriptURL", "https://get.rke2.io without it"),
+		installField("scriptChecksum", ""), installField("artifactURL", ""), installField("channelURL", ""), installField("method", ""),
+		proxyField("httpProxy", ""), proxyField("httpsProxy", ""),
+		proxyField("noProxy", "with httpProxy or httpsProxy only; what belongs to the cluster is added"),
 		{
 			Path: "agentConfig.format", Roles: everyNode, Elsewhere: "form of the bootstrap data",
 			Tests: []string{"TestGolden", "TestIgnitionGolden"},
@@ -103,5 +107,19 @@ func componentFields(path, name, argKey string, roles []Role) []Field {
 		{Path: path + ".extraEnv", Roles: roles, Keys: []string{name + "-extra-env"}},
 		{Path: path + ".extraMounts", Roles: roles, Keys: []string{name + "-extra-mount"}},
 		{Path: path + ".overrideImage", Roles: roles, Keys: []string{name + "-image"}},
+	}
+}
+
+func installField(name, note string) Field {
+	return Field{
+		Path: "agentConfig.install." + name, Roles: everyNode, Files: []string{ScriptPath}, Note: note,
+		Tests: []string{"TestScript"},
+	}
+}
+
+func proxyField(name, note string) Field {
+	return Field{
+		Path: "agentConfig.proxy." + name, Roles: everyNode, Note: note, Tests: []string{"TestProxy"},
+		Files: []string{ScriptPath, "/etc/systemd/system/rke2-<service>.service.d/" + proxyDropIn + ".conf"},
 	}
 }

@@ -48,8 +48,11 @@ var needed = map[string]func(*Input){
 		in.Config.PrivateRegistriesConfig.Configs = map[string]bootstrapv1.RegistryConfig{sampleRegistry: {}}
 	},
 	"agentConfig.airGappedChecksum": func(in *Input) { in.Config.AgentConfig.AirGapped = true },
-	"agentConfig.ntp.enabled":       func(in *Input) { in.Config.AgentConfig.NTP = &bootstrapv1.NTP{} },
-	"serverConfig.cniMultusEnable":  func(in *Input) { in.Server.CNI = controlplanev1.Canal },
+	"agentConfig.proxy.noProxy": func(in *Input) {
+		in.Config.AgentConfig.Proxy = &bootstrapv1.Proxy{HTTPProxy: "http://proxy"}
+	},
+	"agentConfig.ntp.enabled":      func(in *Input) { in.Config.AgentConfig.NTP = &bootstrapv1.NTP{} },
+	"serverConfig.cniMultusEnable": func(in *Input) { in.Server.CNI = controlplanev1.Canal },
 	"serverConfig.etcd.backupConfig.s3": func(in *Input) {
 		in.Server.Etcd.BackupConfig.S3 = &controlplanev1.EtcdS3{}
 	},

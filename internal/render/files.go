@@ -100,7 +100,10 @@ func referencedFiles(in *Input) []file {
 		add(cloudProviderConfigPath, modeGroup, contents.CloudProviderConfig)
 	}
 	if agent.Kubelet != nil && len(agent.Kubelet.ExtraEnv) > 0 {
-		add(in.environmentPath(), modeSecret, environmentDropIn(agent.Kubelet.ExtraEnv))
+		add(in.dropInPath("50-kubelet-environment"), modeSecret, environmentDropIn(agent.Kubelet.ExtraEnv))
+	}
+	if proxy := proxyEnvironment(in); proxy != nil {
+		add(in.dropInPath(proxyDropIn), modeSecret, environmentDropIn(proxy))
 	}
 	if in.Role == Worker {
 		return files

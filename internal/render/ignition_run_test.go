@@ -39,7 +39,7 @@ func ignite(t *testing.T, shell string, data []byte, programs map[string]string)
 	}
 	m.install(t, programs)
 	m.write(t, "/opt/rke2-artifacts/sha256sum-amd64.txt", []byte("checksums\n"), 0o644)
-	m.write(t, "/opt/install.sh", []byte(`echo "image $INSTALL_RKE2_TYPE $INSTALL_RKE2_ARTIFACT_PATH" >>"$CALLS"`+"\n"), 0o644)
+	m.write(t, "/opt/install.sh", []byte(`echo "image $INSTALL_RKE2_TYPE $INSTALL_RKE2_ARTIFACT_PATH" >>"$CALLS"; : >"$CALLS.installed"`+"\n"), 0o644)
 	m.write(t, "/opt/data/bin/kubectl", []byte("#!/bin/sh\nexec /stubs/kubectl \"$@\"\n"), 0o755)
 	return m
 }

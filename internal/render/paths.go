@@ -53,7 +53,10 @@ func (in *Input) dataPath(elem ...string) string {
 	return path.Join(append([]string{dir}, elem...)...)
 }
 
-// environmentPath is the systemd drop-in that sets environment variables of the RKE2 service.
-func (in *Input) environmentPath() string {
-	return "/etc/systemd/system/rke2-" + in.Role.service() + ".service.d/50-kubelet-environment.conf"
+// proxyDropIn comes before the one of the kubelet's environment, whose variables win.
+const proxyDropIn = "40-proxy"
+
+// dropInPath is a drop-in of the RKE2 service for systemd.
+func (in *Input) dropInPath(name string) string {
+	return "/etc/systemd/system/rke2-" + in.Role.service() + ".service.d/" + name + ".conf"
 }

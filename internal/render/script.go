@@ -8,19 +8,13 @@ import (
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 )
 
-// installScriptURL is where RKE2's install script is served (https://docs.rke2.io/install/quickstart).
-const installScriptURL = "https://get.rke2.io"
-
 // script returns the POSIX shell script that turns the machine into a node.
 func script(in *Input) string {
 	var b strings.Builder
 	b.WriteString(scriptHead)
+	exportProxy(&b, in)
 	commands(&b, "preRKE2Commands", in.Config.PreRKE2Commands)
-	if in.Config.AgentConfig.AirGapped {
-		installFromImage(&b, in)
-	} else {
-		installFromNetwork(&b, in)
-	}
+	install(&b, in)
 	if in.Config.AgentConfig.CISProfile != "" {
 		b.WriteString(scriptCIS)
 	}
@@ -67,6 +61,11 @@ bootstrap_retry() {
     done
 }
 
+# bootstrap_release: prints the release of RKE2 that is installed, nothing when none is.
+bootstrap_release() {
+    PATH="$PATH:/usr/local/bin:/opt/rke2/bin" rke2 --version 2>/dev/null | sed -n 's/^rke2 version \([^ ]*\).*/\1/p'
+}
+
 if [ "${1-}" != steps ]; then
     mkdir -p "$bootstrap_dir"
     rm -f "$bootstrap_sentinel" "$bootstrap_failure"
@@ -111,51 +110,6 @@ func commands(b *strings.Builder, field string, list []string) {
 		fmt.Fprintf(b, "bootstrap_step '%s[%d]'\n%s\n\n", field, i, command)
 	}
 	b.WriteString("set -eu\n")
-}
-
-// installFromNetwork downloads the install script to a file first: a script piped into a shell runs to where the
-// connection broke.
-func installFromNetwork(b *strings.Builder, in *Input) {
-	url := quote(installScriptURL)
-	fmt.Fprintf(b, `bootstrap_step 'download the RKE2 install script'
-bootstrap_tmp=$(mktemp -d)
-bootstrap_retry 10 10 curl -sSfL --retry 5 --retry-delay 5 --connect-timeout 20 --max-time 300 \
-    -o "$bootstrap_tmp/install.sh" %[1]s
-bootstrap_first=
-IFS= read -r bootstrap_first <"$bootstrap_tmp/install.sh" || true
-case $bootstrap_first in
-'#!'*) ;;
-*)
-    printf '%%s did not answer with a script\n' %[1]s
-    exit 1
-    ;;
-esac
-`, url)
-	step(b, "install RKE2 "+in.Version.String())
-	fmt.Fprintf(b, `bootstrap_retry 3 10 env INSTALL_RKE2_VERSION=%s INSTALL_RKE2_TYPE=%s \
-    sh "$bootstrap_tmp/install.sh"
-rm -rf "$bootstrap_tmp"
-`, quote(in.Version.String()), in.Role.service())
-}
-
-// installFromImage installs from the artifacts of the machine image, after checking them, and makes sure they were
-// those of the release that is asked for.
-func installFromImage(b *strings.Builder, in *Input) {
-	if sum := in.Config.AgentConfig.AirGappedChecksum; sum != "" {
-		step(b, "check the checksum of the artifacts")
-		fmt.Fprintf(b, `for bootstrap_file in %s/sha256sum*.txt; do
-    printf '%%s  %%s\n' %s "$bootstrap_file" | sha256sum -c -
-done
-`, airGapDir, quote(strings.ToLower(sum)))
-	}
-	step(b, "install RKE2 "+in.Version.String()+" from "+airGapDir)
-	fmt.Fprintf(b, `env INSTALL_RKE2_ARTIFACT_PATH=%s INSTALL_RKE2_TYPE=%s sh %s
-bootstrap_installed=$(PATH="$PATH:/usr/local/bin:/opt/rke2/bin" rke2 --version | sed -n 's/^rke2 version \([^ ]*\).*/\1/p')
-if [ "$bootstrap_installed" != %[4]s ]; then
-    printf 'the artifacts of the machine image are of RKE2 %%s, not %%s\n' "$bootstrap_installed" %[4]s
-    exit 1
-fi
-`, airGapDir, in.Role.service(), airGapScript, quote(in.Version.String()))
 }
 
 // scriptCIS prepares the machine for a CIS profile: RKE2 refuses to start one without the etcd user and these kernel

@@ -3,6 +3,8 @@ package render
 import (
 	"slices"
 	"strings"
+
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 )
 
 const goodInstall = "install server v1.36.3+rke2r1"
@@ -168,6 +170,93 @@ case $* in *whoami*) echo system:node:worker-1 ;; *) [ -e "$CALLS.3" ] || { touc
 		calls:   []string{"image server /opt/rke2-artifacts"},
 		failure: []string{"the artifacts of the machine image are of RKE2 v1.30.0+rke2r1, not v1.36.3+rke2r1\n"},
 	},
+}
+
+// installChecksum is that of the script that the stub of curl leaves.
+const installChecksum = "0e4f3afeadaf67fcb47df99b1a945ff12257e6501b1b1d51fa92ba36409a0ea3"
+
+const otherChecksum = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// installCases are about what is fetched, from where, and what is there already.
+var installCases = map[string]scriptCase{
+	"mirrors": {
+		change: func(in *Input) {
+			in.Config.AgentConfig.Install = &bootstrapv1.Install{
+				ScriptURL: "https://mirror.example/install.sh", ScriptChecksum: strings.ToUpper(installChecksum),
+				ArtifactURL: "https://mirror.example/it's", ChannelURL: "https://mirror.example/channels", Method: bootstrapv1.InstallTar,
+			}
+		},
+		sentinel: true,
+		calls: append([]string{
+			"curl https://mirror.example/install.sh", goodInstall, "with INSTALL_RKE2_ARTIFACT_URL=https://mirror.example/it's",
+			"with INSTALL_RKE2_CHANNEL_URL=https://mirror.example/channels", "with INSTALL_RKE2_METHOD=tar",
+		}, startServer...),
+	},
+	"wrong checksum of the install script": {
+		change: func(in *Input) {
+			in.Config.AgentConfig.Install = &bootstrapv1.Install{ScriptChecksum: otherChecksum}
+		},
+		code:    1,
+		calls:   []string{"curl https://get.rke2.io"},
+		failure: []string{"step: check the checksum of the RKE2 install script\nexit code: 1\n"},
+	},
+	"installed already": {
+		stub:     map[string]string{"rke2": `echo "rke2 version v1.36.3+rke2r1 (0123abc)"`},
+		sentinel: true,
+		calls:    startServer,
+	},
+	"another release is installed": {
+		stub:     map[string]string{"rke2": `echo "rke2 version v1.36.3+rke2r2 (0123abc)"`},
+		sentinel: true,
+		calls:    append([]string{"curl https://get.rke2.io", goodInstall}, startServer...),
+	},
+	"installed without the role's service": {
+		stub: map[string]string{
+			"rke2":      `echo "rke2 version v1.36.3+rke2r1 (0123abc)"`,
+			"systemctl": `[ "$1" != cat ] || exit 1; echo "systemctl $*" >>"$CALLS"`,
+		},
+		sentinel: true,
+		calls:    append([]string{"curl https://get.rke2.io", goodInstall}, startServer...),
+	},
+	"air-gapped, installed already": {
+		change:           func(in *Input) { in.Config.AgentConfig.AirGapped = true },
+		stub:             map[string]string{"rke2": `echo "rke2 version v1.36.3+rke2r1 (0123abc)"`},
+		withoutInstaller: true,
+		sentinel:         true,
+		calls:            startServer,
+	},
+	"air-gapped, another release is installed": {
+		change:           func(in *Input) { in.Config.AgentConfig.AirGapped = true },
+		stub:             map[string]string{"rke2": `echo "rke2 version v1.30.0+rke2r1 (0123abc)"`},
+		withoutInstaller: true,
+		code:             1,
+		calls:            []string{},
+		failure: []string{"the machine image has no /opt/install.sh, and the release that is installed is " +
+			"\"v1.30.0+rke2r1\", not v1.36.3+rke2r1\n"},
+	},
+	"air-gapped, nothing is installed": {
+		change:           func(in *Input) { in.Config.AgentConfig.AirGapped = true },
+		withoutInstaller: true,
+		code:             1,
+		calls:            []string{},
+		failure:          []string{"the release that is installed is \"\", not v1.36.3+rke2r1\n"},
+	},
+	"a proxy": {
+		change: func(in *Input) {
+			in.Config.AgentConfig.Proxy = &bootstrapv1.Proxy{HTTPSProxy: "http://u:it's@proxy"}
+			in.Config.PreRKE2Commands = []string{`echo "$https_proxy" >>"$CALLS"; echo "$NO_PROXY" >>"$CALLS"`}
+		},
+		sentinel: true,
+		calls: append([]string{
+			"http://u:it's@proxy", "localhost,127.0.0.0/8,::1,10.45.0.0/16,10.46.0.0/16,.svc,.cluster.local,10.77.0.10",
+			"curl https://get.rke2.io", goodInstall + " via http://u:it's@proxy",
+		}, startServer...),
+	},
+}
+
+var startServer = []string{
+	"systemctl mask rke2-agent.service", "systemctl daemon-reload", "systemctl enable rke2-server.service",
+	"systemctl start rke2-server.service",
 }
 
 // fixtureChecksum is the checksum of the checksum file runScript puts into /opt/rke2-artifacts.

@@ -20,15 +20,20 @@ func stubs() map[string]string {
 	return map[string]string{
 		"curl": `while [ "$1" != -o ]; do shift; done
 echo "curl $3" >>"$CALLS"
-printf '#!/bin/sh\necho "install $INSTALL_RKE2_TYPE $INSTALL_RKE2_VERSION${HTTPS_PROXY:+ via $HTTPS_PROXY}" >>"$CALLS"\n' >"$2"`,
-		"systemctl":  `echo "systemctl $*" >>"$CALLS"`,
+cat >"$2" <<'X'
+#!/bin/sh
+echo "install $INSTALL_RKE2_TYPE $INSTALL_RKE2_VERSION${HTTPS_PROXY:+ via $HTTPS_PROXY}" >>"$CALLS"
+env | sed -n 's/^INSTALL_RKE2_\(ARTIFACT_URL\|CHANNEL_URL\|METHOD\)=/with &/p' | sort >>"$CALLS"
+: >"$CALLS.installed"
+X`,
+		"systemctl":  `[ "$1" = cat ] || echo "systemctl $*" >>"$CALLS"`,
 		"journalctl": `echo "the journal of $2"`,
 		"sleep":      `echo "sleep $1" >>"$CALLS"`,
 		"useradd":    `echo "useradd $*" >>"$CALLS"`,
 		"sysctl":     `echo "sysctl $*" >>"$CALLS"`,
 		"id":         `exit 1`,
 		"kubectl":    `echo "kubectl $*" >>"$CALLS"; case $* in *whoami*) echo system:node:worker-1 ;; esac`,
-		"rke2":       `echo "rke2 version v1.36.3+rke2r1 (0123abc)"; echo "go version go1.26"`,
+		"rke2":       `[ -e "$CALLS.installed" ] || exit 127; echo "rke2 version v1.36.3+rke2r1 (0123abc)"; echo "go version go1.26"`,
 	}
 }
 
@@ -37,6 +42,8 @@ type scriptCase struct {
 	// change edits the input; stub replaces programs.
 	change func(*Input)
 	stub   map[string]string
+	// withoutInstaller takes the install script off the machine image.
+	withoutInstaller bool
 
 	code int
 	// calls are the noted calls; not compared when nil.
@@ -48,11 +55,13 @@ type scriptCase struct {
 
 func TestScript(t *testing.T) {
 	for name, shell := range shells(t) {
-		for title, c := range scriptCases {
-			t.Run(name+"/"+title, func(t *testing.T) {
-				t.Parallel()
-				c.check(t, shell)
-			})
+		for _, cases := range []map[string]scriptCase{scriptCases, installCases} {
+			for title, c := range cases {
+				t.Run(name+"/"+title, func(t *testing.T) {
+					t.Parallel()
+					c.check(t, shell)
+				})
+			}
 		}
 	}
 }
@@ -84,7 +93,7 @@ func (c scriptCase) check(t *testing.T, shell string) {
 	for name, text := range c.stub {
 		programs[name] = text
 	}
-	c.compare(t, runScript(t, shell, script(&in), programs))
+	c.compare(t, runScript(t, shell, script(&in), programs, c.withoutInstaller))
 }
 
 // compare tells whether a run left what it should have.
@@ -129,7 +138,8 @@ mkdir /usr/local/share/rke2
 mount -t tmpfs none /opt
 mkdir /opt/rke2-artifacts
 echo 'checksums' >/opt/rke2-artifacts/sha256sum-amd64.txt
-printf 'echo "image $INSTALL_RKE2_TYPE $INSTALL_RKE2_ARTIFACT_PATH" >>"$CALLS"\n' >/opt/install.sh
+printf 'echo "image $INSTALL_RKE2_TYPE $INSTALL_RKE2_ARTIFACT_PATH" >>"$CALLS"; : >"$CALLS.installed"\n' >/opt/install.sh
+[ -z "$WITHOUT_INSTALLER" ] || rm /opt/install.sh
 mkdir -p /opt/data/bin
 ln -s "$STUBS/kubectl" /opt/data/bin/kubectl
 mount --bind "$TEST_SHELL" /bin/sh
@@ -139,7 +149,7 @@ cp -r /run/cluster-api "$LEFT"
 exit "$code"
 `
 
-func runScript(t *testing.T, shell, text string, programs map[string]string) scriptResult {
+func runScript(t *testing.T, shell, text string, programs map[string]string, withoutInstaller bool) scriptResult {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, content string, mode os.FileMode) string {
@@ -161,10 +171,15 @@ func runScript(t *testing.T, shell, text string, programs map[string]string) scr
 	if os.Getuid() != 0 {
 		args = append(args, "--user", "--map-root-user")
 	}
+	installer := ""
+	if withoutInstaller {
+		installer = "no"
+	}
 	cmd := exec.CommandContext(t.Context(), "unshare", append(args, "/bin/sh", "-c", scriptSandbox)...)
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "CALLS="+calls, "LEFT="+left, "STUBS="+filepath.Join(dir, "stubs"),
-		"TEST_SHELL="+shell, "SCRIPT="+write("bootstrap.sh", text, 0o700), "HTTPS_PROXY=")
+		"TEST_SHELL="+shell, "SCRIPT="+write("bootstrap.sh", text, 0o700), "HTTPS_PROXY=",
+		"WITHOUT_INSTALLER="+installer)
 	output, err := cmd.CombinedOutput()
 	result := scriptResult{output: string(output)}
 	var exit *exec.ExitError

@@ -30,5 +30,11 @@ func warnings(in *Input) []string {
 	if !in.Config.AgentConfig.AirGapped && in.Config.AgentConfig.AirGappedChecksum != "" {
 		list = append(list, "agentConfig.airGappedChecksum has no effect without airGapped")
 	}
+	if in.Config.AgentConfig.AirGapped && in.Config.AgentConfig.Install != nil {
+		list = append(list, "agentConfig.install has no effect with airGapped")
+	}
+	if proxy := in.Config.AgentConfig.Proxy; proxy != nil && len(proxy.NoProxy) > 0 && proxyEnvironment(in) == nil {
+		list = append(list, "agentConfig.proxy.noProxy has no effect without httpProxy or httpsProxy")
+	}
 	return list
 }

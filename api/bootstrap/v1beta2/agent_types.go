@@ -126,6 +126,15 @@ type RKE2AgentConfig struct {
 	// +optional
 	AirGappedChecksum string `json:"airGappedChecksum,omitempty"`
 
+	// install says where RKE2 is fetched from. It has no effect with airGapped, nor where the machine image has the
+	// release installed already.
+	// +optional
+	Install *Install `json:"install,omitempty"`
+
+	// proxy is what the machine reaches other networks through: RKE2, containerd and the commands of the bootstrap.
+	// +optional
+	Proxy *Proxy `json:"proxy,omitempty"`
+
 	// format is the form of the bootstrap data. Not set means cloud-config.
 	// +optional
 	Format Format `json:"format,omitempty"`
