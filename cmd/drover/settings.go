@@ -13,7 +13,9 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 	capiflags "sigs.k8s.io/cluster-api/util/flags"
 
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	"github.com/drover-project/drover/internal/controller"
+	"github.com/drover-project/drover/internal/controller/bootstrap"
 )
 
 // settings are the command line flags. Their names are those of the managers
@@ -38,6 +40,7 @@ type settings struct {
 	webhooks      controller.Webhooks
 	skipMigration []string
 	decisionTrace string
+	dataLimits    map[string]int
 	diagnostics   capiflags.ManagerOptions
 	logging       *logsv1.LoggingConfiguration
 }
@@ -82,6 +85,8 @@ func (s *settings) addTo(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.skipMigration, "skip-crd-migration-phases", nil,
 		fmt.Sprintf("Phases of the migration of stored objects to leave out: %s, %s or %s.", crdmigrator.StorageVersionMigrationPhase, crdmigrator.CleanupManagedFieldsPhase, allPhases))
 
+	f.StringToIntVar(&s.dataLimits, "bootstrap-data-limit", bootstrap.DefaultDataLimits(),
+		fmt.Sprintf("Bytes, compressed, that bootstrap data may have by the kind of the infrastructure, as KIND=BYTES; 0 is no limit. The annotation %s of an RKE2Config comes first.", bootstrapv1.DataLimitAnnotation))
 	f.StringVar(&s.decisionTrace, "decision-trace", "",
 		"File that every decision about a control plane is appended to, as a line of JSON: what was seen, what was decided, what came of it. Without it none is kept.")
 
@@ -139,6 +144,13 @@ func (s *settings) options(rest []string) (controller.Options, error) {
 			RenewDeadline: s.renewDeadline,
 			RetryPeriod:   s.retryPeriod,
 		},
+	}
+	o.DataLimits = bootstrap.DefaultDataLimits()
+	for kind, bytes := range s.dataLimits {
+		if bytes < 0 {
+			return controller.Options{}, fmt.Errorf("--bootstrap-data-limit: %s=%d: give a number of bytes, or 0 for no limit", kind, bytes)
+		}
+		o.DataLimits[kind] = bytes
 	}
 	o.Webhooks.TLS = tlsOptions
 	for _, phase := range s.skipMigration {

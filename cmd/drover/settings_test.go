@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/drover-project/drover/internal/controller"
+	"github.com/drover-project/drover/internal/controller/bootstrap"
 )
 
 func parse(args ...string) (controller.Options, error) {
@@ -47,6 +49,20 @@ func TestFlagsOfExistingDeployments(t *testing.T) {
 		o.HealthAddress != ":9000" || o.ClusterQPS != 5 || o.ClusterBurst != 6 || o.ClusterConcurrency != 7 ||
 		!o.LeaderElection.Enabled || o.LeaderElection.LeaseDuration != 20*time.Second || o.Metrics.BindAddress != ":8080" || o.Metrics.SecureServing {
 		t.Errorf("%+v", o)
+	}
+}
+
+func TestDataLimits(t *testing.T) {
+	o, err := parse("--bootstrap-data-limit=AWSMachine=0,MetalMachine=65536")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bootstrap.DataLimits{"AWSMachine": 0, "AWSMachinePool": 16384, "MetalMachine": 65536}
+	if !maps.Equal(o.DataLimits, want) {
+		t.Errorf("%v", o.DataLimits)
+	}
+	if _, err := parse("--bootstrap-data-limit=A=-1"); err == nil || !strings.Contains(err.Error(), "--bootstrap-data-limit: A=-1") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -53,6 +53,8 @@ type Options struct {
 
 	// Webhooks says how admission and conversion webhooks are served.
 	Webhooks Webhooks
+	// DataLimits is how large bootstrap data may be, by the kind of the infrastructure.
+	DataLimits bootstrap.DataLimits
 	// SkipMigrationPhases are the phases of the migration of stored objects
 	// that are left out.
 	SkipMigrationPhases []crdmigrator.Phase
@@ -136,7 +138,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (ctrl.Manager, err
 	if o.Bootstrap {
 		r := &bootstrap.Reconciler{
 			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), WatchFilter: o.WatchFilter,
-			CrossNamespaceReferences: o.Webhooks.CrossNamespaceReferences,
+			CrossNamespaceReferences: o.Webhooks.CrossNamespaceReferences, Limits: o.DataLimits,
 		}
 		if err := r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.Concurrency}); err != nil {
 			return nil, err

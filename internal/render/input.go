@@ -64,6 +64,8 @@ type Input struct {
 	Server controlplanev1.RKE2ServerConfig
 	// Cluster is what the Cluster object asks of every server.
 	Cluster Cluster
+	// Limit is how large the data may be.
+	Limit Limit
 	// Contents are the values the references in Config and Server lead to.
 	Contents Contents
 }

@@ -62,11 +62,11 @@ printf '%%s  %%s\n' %s "$bootstrap_tmp/install.sh" | sha256sum -c -
 `, quote(strings.ToLower(from.ScriptChecksum)))
 	}
 	step(b, "install RKE2 "+in.Version.String())
-	fmt.Fprintf(b, `bootstrap_retry 3 10 env INSTALL_RKE2_VERSION="$bootstrap_wanted" INSTALL_RKE2_TYPE=%s%s \
+	fmt.Fprintf(b, `bootstrap_retry 3 10 env INSTALL_RKE2_VERSION=%s INSTALL_RKE2_TYPE=%s%s \
     sh "$bootstrap_tmp/install.sh"
 rm -rf "$bootstrap_tmp" "$bootstrap_mark"
 fi
-`, in.Role.service(), installOptions(in))
+`, quote(in.Version.String()), in.Role.service(), installOptions(in))
 }
 
 // installOptions returns the further variables of the install script, each after a space.

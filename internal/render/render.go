@@ -11,9 +11,6 @@ import (
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 )
 
-// MaxSize is the largest bootstrap data, in bytes, that fit into a Secret. Infrastructure may allow less.
-const MaxSize = 1 << 20
-
 // Bootstrap returns the bootstrap data of one machine. Errors name the field at fault and hold no secret.
 func Bootstrap(in Input) (Output, error) {
 	if err := in.check(); err != nil {
@@ -23,9 +20,8 @@ func Bootstrap(in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	if len(out.Data) > MaxSize {
-		return Output{}, fmt.Errorf("the bootstrap data have %d bytes, %d are possible: "+
-			"set gzipUserData, or take large content out of files", len(out.Data), MaxSize)
+	if err := checkSize(&in, out.Data); err != nil {
+		return Output{}, err
 	}
 	out.Warnings = append(warnings(&in), out.Warnings...)
 	return out, nil

@@ -6,6 +6,10 @@ import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 // own. Those parts are no difference between the config and the control plane it was made from.
 const TurtlesSystemAgentAnnotation = "cluster-api.cattle.io/turtles-system-agent"
 
+// DataLimitAnnotation sets, on an RKE2Config, how many bytes its bootstrap data may have, compressed, in place of what the
+// manager has for the kind of infrastructure. "0" means that the infrastructure sets no limit.
+const DataLimitAnnotation = "rke2.bootstrap.cluster.x-k8s.io/data-limit"
+
 // Keys of the bootstrap data Secret.
 const (
 	// DataSecretValueKey holds the bootstrap data. The name is given by the Cluster API contract.

@@ -38,10 +38,27 @@ func TestSettings(t *testing.T) {
 		"packed file for Ignition": {change: func(s *spec) {
 			s.AgentConfig.Format = bootstrapv1.Ignition
 			s.Files = []bootstrapv1.File{{Path: "/a", Encoding: bootstrapv1.Gzip}, {Path: "/b", Encoding: bootstrapv1.GzipBase64}, {Path: "/c", Encoding: bootstrapv1.Base64}}
-		}, want: want{Errors: []string{
-			`spec.files[0].encoding: Invalid value: "gzip": Ignition writes files as they are and does not unpack this one: give its content as plain text or base64`,
-			`spec.files[1].encoding: Invalid value: "gzip+base64": Ignition`,
-		}}},
+		}},
+		"install with air gap": {change: func(s *spec) {
+			s.AgentConfig.AirGapped, s.AgentConfig.Install = true, &bootstrapv1.Install{Method: bootstrapv1.InstallRPM}
+		}, want: want{Warnings: []string{"spec.agentConfig.install: has no effect with airGapped: true"}}},
+		"proxy": {change: func(s *spec) {
+			s.AgentConfig.Proxy = &bootstrapv1.Proxy{HTTPProxy: "http://proxy:3128", NoProxy: []string{"10.0.0.0/8", ".example.org"}}
+		}},
+		"unfit proxy": {change: func(s *spec) {
+			s.AgentConfig.Proxy = &bootstrapv1.Proxy{
+				HTTPProxy: "u:hunter2@proxy", HTTPSProxy: "http://u:hunter2@proxy", NoProxy: []string{"a,b"},
+			}
+		}, want: want{
+			Errors: []string{
+				`spec.agentConfig.proxy.httpProxy: Invalid value: "(not shown)": give the URL of a proxy`,
+				`spec.agentConfig.proxy.noProxy[0]: Invalid value: "a,b": give one host`,
+			},
+			Warnings: []string{"spec.agentConfig.proxy.httpsProxy: holds a password, which everybody can read"},
+		}},
+		"no proxy without a proxy": {change: func(s *spec) {
+			s.AgentConfig.Proxy = &bootstrapv1.Proxy{NoProxy: []string{"a"}}
+		}, want: want{Warnings: []string{"spec.agentConfig.proxy.noProxy: has no effect without httpProxy or httpsProxy"}}},
 		"file from nowhere": {change: func(s *spec) {
 			s.Files = []bootstrapv1.File{{Path: "/a", ContentFrom: &bootstrapv1.FileSource{}}}
 		}, want: want{Errors: []string{"spec.files[0].contentFrom: Required value: name a secret or a configMap, or take contentFrom out"}}},

@@ -85,6 +85,9 @@ func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *control
 		return in, missing(err)
 	}
 	t.secretsFound = true
+	if in.Limit, err = r.Limits.limit(t.config, t.machine.Spec.InfrastructureRef.Kind); err != nil {
+		return in, err
+	}
 	resolver := resolver{reader: r.APIReader, namespace: t.config.Namespace, crossNamespace: r.CrossNamespaceReferences}
 	in.Contents, err = resolver.contents(ctx, &in, controlPlane)
 	return in, err

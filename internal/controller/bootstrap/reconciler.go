@@ -39,6 +39,8 @@ type Reconciler struct {
 	// CrossNamespaceReferences allows references to Secrets and ConfigMaps of other namespaces. Without it a reference
 	// to another namespace is an error: with the controller's rights a tenant could read any Secret onto a machine.
 	CrossNamespaceReferences bool
+	// Limits are how large bootstrap data may be for the infrastructure.
+	Limits DataLimits
 	// Recorder writes events. SetupWithManager makes one when it is nil.
 	Recorder events.EventRecorder
 }

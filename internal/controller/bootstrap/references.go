@@ -185,6 +185,11 @@ func (v *resolver) registries(ctx context.Context, in *render.Input, out *render
 				return err
 			}
 			registry.CA, registry.Cert, registry.Key = data["ca.crt"], data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]
+			if len(registry.CA) == 0 && len(registry.Cert) == 0 || (len(registry.Cert) == 0) != (len(registry.Key) == 0) {
+				return waitFor(bootstrapv1.DataSecretNotAvailableReason,
+					"%s.tls.tlsConfigSecret: Secret %s needs the key ca.crt, or tls.crt and tls.key, or all three", field, ref.Name).
+					lookAgain()
+			}
 		}
 		out.Registries[name] = registry
 	}
