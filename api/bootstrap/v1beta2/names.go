@@ -20,8 +20,8 @@ const (
 
 // Condition types and reasons of an RKE2Config. Unlisted reasons are Cluster API's.
 const (
-	// ReadyCondition sums up DataSecretAvailable and CertificatesAvailable. Cluster API mirrors it into the
-	// Machine's BootstrapConfigReady.
+	// ReadyCondition sums up DataSecretAvailable, CertificatesAvailable and whether BootstrapSucceeded is false. Cluster
+	// API mirrors it into the Machine's BootstrapConfigReady.
 	ReadyCondition = clusterv1.ReadyCondition
 
 	// DataSecretAvailableCondition is true once the bootstrap data Secret exists.
@@ -41,4 +41,17 @@ const (
 	CertificatesAvailableReason = clusterv1.AvailableReason
 	// CertificatesNotAvailableReason says a certificate authority is missing; the message names it.
 	CertificatesNotAvailableReason = clusterv1.NotAvailableReason
+
+	// BootstrapSucceededCondition says what became of a machine that was given its bootstrap data. It is true when the
+	// Machine has its Node, and false when it is known that the bootstrap failed.
+	BootstrapSucceededCondition = "BootstrapSucceeded"
+	// BootstrapSucceededReason says the Machine has its Node.
+	BootstrapSucceededReason = "BootstrapSucceeded"
+	// BootstrapFailedReason says the infrastructure reports a failure; the message holds what it says.
+	BootstrapFailedReason = "BootstrapFailed"
+	// WaitingForNodeReason says the machine has its data and may still be at work.
+	WaitingForNodeReason = "WaitingForNode"
+	// BootstrapOverdueReason says the Node should be there by now; the message says what was last seen and what to look
+	// at.
+	BootstrapOverdueReason = "BootstrapOverdue"
 )

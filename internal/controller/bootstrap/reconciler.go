@@ -98,17 +98,23 @@ func (r *Reconciler) report(ctx context.Context, config *bootstrapv1.RKE2Config,
 	}
 	setConditions(config, t, w, err)
 	err = kerrors.NewAggregate([]error{err, patchConfig(ctx, helper, config, err == nil)})
-	if err != nil || w == nil {
+	switch {
+	case err != nil:
 		return ctrl.Result{}, err
+	case w != nil:
+		return ctrl.Result{RequeueAfter: w.retry}, nil
+	case t != nil && t.boot != nil:
+		return ctrl.Result{RequeueAfter: t.boot.retry()}, nil
+	default:
+		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{RequeueAfter: w.retry}, nil
 }
 
 // patchConfig writes what has changed. The generation counts as observed when the work did not fail.
 func patchConfig(ctx context.Context, helper *patch.Helper, config *bootstrapv1.RKE2Config, observed bool) error {
 	options := []patch.Option{patch.WithOwnedConditions{Conditions: []string{
 		bootstrapv1.ReadyCondition, bootstrapv1.DataSecretAvailableCondition, bootstrapv1.CertificatesAvailableCondition,
-		clusterv1.PausedCondition,
+		bootstrapv1.BootstrapSucceededCondition, clusterv1.PausedCondition,
 	}}}
 	if observed {
 		options = append(options, patch.WithStatusObservedGeneration{})
@@ -120,6 +126,9 @@ func patchConfig(ctx context.Context, helper *patch.Helper, config *bootstrapv1.
 // reconcile makes sure that the bootstrap data exist. The error is a *wait when they cannot exist yet.
 func (r *Reconciler) reconcile(ctx context.Context, t *target) error {
 	if hasData(t.config) {
+		b := r.observeBoot(ctx, t)
+		t.boot = &b
+		r.announceFailure(t)
 		return r.ownData(ctx, t)
 	}
 	if name := ptr.Deref(t.machine.Spec.Bootstrap.DataSecretName, ""); name != "" {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -21,7 +22,10 @@ var underTest *Reconciler
 
 func TestMain(m *testing.M) {
 	log.SetLogger(klog.Background())
-	os.Exit(apiserver.Main(m, apiserver.Options{Kinds: []apiserver.Kinds{apiserver.Drover, apiserver.ClusterAPI}}, prepare))
+	os.Exit(apiserver.Main(m, apiserver.Options{
+		Kinds: []apiserver.Kinds{apiserver.Drover, apiserver.ClusterAPI},
+		CRDs:  []*apiextensionsv1.CustomResourceDefinition{apiserver.InfrastructureKind("infrastructure.cluster.x-k8s.io", "v1", "TestMachine")},
+	}, prepare))
 }
 
 // prepare runs the reconciler.

@@ -29,6 +29,8 @@ type target struct {
 	cluster *clusterv1.Cluster
 	// secretsFound is true once the Secrets of the cluster that the machine needs were found.
 	secretsFound bool
+	// boot is what is known of the machine once it has its data.
+	boot *boot
 }
 
 // target looks up whose config it is; nil while there is no Machine or Cluster, which needs no condition: Cluster API

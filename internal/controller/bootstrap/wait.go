@@ -52,12 +52,19 @@ func setConditions(config *bootstrapv1.RKE2Config, t *target, w *wait, err error
 	conditions.Set(config, data)
 	setCertificates(config, t, w, err)
 
-	// Data cannot exist without certificates, so DataSecretAvailable says all there is to sum up.
+	// Data cannot exist without certificates, so DataSecretAvailable says all there is to sum up until they do.
 	ready := metav1.Condition{
 		Type: bootstrapv1.ReadyCondition, Status: data.Status, Reason: clusterv1.ReadyReason, Message: data.Message,
 	}
 	if data.Status != metav1.ConditionTrue {
 		ready.Reason = clusterv1.NotReadyReason
+	}
+	if t != nil && t.boot != nil {
+		outcome := t.boot.outcome()
+		conditions.Set(config, outcome)
+		if outcome.Status == metav1.ConditionFalse && data.Status == metav1.ConditionTrue {
+			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, clusterv1.NotReadyReason, outcome.Message
+		}
 	}
 	conditions.Set(config, ready)
 }

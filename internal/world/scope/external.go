@@ -36,6 +36,13 @@ type referenceReader struct {
 	definitions client.Reader
 }
 
+// LookUp finds the object that a reference leads to, in a namespace. The version comes from the definition, which is
+// read through the second reader and may come from a cache.
+func LookUp(ctx context.Context, objects, definitions client.Reader, ref clusterv1.ContractVersionedObjectReference,
+	namespace string) External {
+	return referenceReader{objects: objects, definitions: definitions}.get(ctx, ref, namespace)
+}
+
 func (r referenceReader) get(ctx context.Context, ref clusterv1.ContractVersionedObjectReference, namespace string) External {
 	e := External{Ref: ref}
 	if !ref.IsDefined() {
