@@ -59,7 +59,7 @@ func nodeSettings(in *Input) settings {
 		s.addCluster(in)
 		s.addServer(&in.Server)
 		s.addEtcd(&in.Server.Etcd)
-		s.addS3(in.Server.Etcd.BackupConfig.S3, &in.Contents.S3)
+		s.addS3(in)
 		s.addDatastore(in)
 	}
 	return s
@@ -158,11 +158,17 @@ func (s settings) addEtcd(etcd *controlplanev1.EtcdConfig) {
 }
 
 // addS3 adds the bucket that snapshots are copied to. Its certificate is verified unless the user says no.
-func (s settings) addS3(s3 *controlplanev1.EtcdS3, secrets *S3Secrets) {
+func (s settings) addS3(in *Input) {
+	s3, secrets := in.Server.Etcd.BackupConfig.S3, &in.Contents.S3
 	if s3 == nil {
 		return
 	}
 	s["etcd-s3"] = true
+	if in.s3FromSecret() {
+		// With any other setting of S3 beside it RKE2 ignores the Secret.
+		s["etcd-s3-config-secret"] = controlplanev1.S3ConfigSecretName
+		return
+	}
 	s.setString("etcd-s3-endpoint", s3.Endpoint)
 	s.setString("etcd-s3-bucket", s3.Bucket)
 	s.setString("etcd-s3-region", s3.Region)
@@ -175,6 +181,13 @@ func (s settings) addS3(s3 *controlplanev1.EtcdS3, secrets *S3Secrets) {
 	if s3.EndpointCASecret != nil {
 		s["etcd-s3-endpoint-ca"] = s3CAPath
 	}
+}
+
+// s3FromSecret tells whether servers read the settings of S3, of which the credentials are a part, from a Secret of
+// their cluster. The control-plane controller keeps it; it need not exist when a server starts.
+func (in *Input) s3FromSecret() bool {
+	s3 := in.Server.Etcd.BackupConfig.S3
+	return s3 != nil && s3.S3CredentialSecret != nil && in.Version.HasS3ConfigSecret()
 }
 
 // addDatastore adds the settings of an external datastore.

@@ -1,6 +1,10 @@
 package render
 
-import "slices"
+import (
+	"slices"
+
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+)
 
 // serverFields are those of serverConfig.
 func serverFields() []Field {
@@ -61,9 +65,13 @@ func s3Fields() []Field {
 	authority.Files = []string{s3CAPath}
 	verify := serverField("etcd.backupConfig.s3.enforceSslVerify", "etcd-s3-skip-ssl-verify")
 	verify.Note, verify.Tests = "not set means that the certificate is verified", []string{"TestS3IsVerifiedByDefault"}
+	credentials := serverField("etcd.backupConfig.s3.s3CredentialSecret", "etcd-s3-config-secret")
+	credentials.Note = "with it, all of s3 goes into the Secret " + controlplanev1.S3ConfigSecretName + " of the workload cluster " +
+		"and none of its other keys into config.yaml; RKE2 before 1.31: etcd-s3-access-key and etcd-s3-secret-key"
+	credentials.Tests = []string{"TestS3FromASecret", "TestSnapshotSettings (internal/upkeep)"}
 	return []Field{
 		serverField("etcd.backupConfig.s3.endpoint", "etcd-s3", "etcd-s3-endpoint"), authority, verify,
-		serverField("etcd.backupConfig.s3.s3CredentialSecret", "etcd-s3-access-key", "etcd-s3-secret-key"),
+		credentials,
 		serverField("etcd.backupConfig.s3.bucket", "etcd-s3-bucket"),
 		serverField("etcd.backupConfig.s3.region", "etcd-s3-region"),
 		serverField("etcd.backupConfig.s3.folder", "etcd-s3-folder"),

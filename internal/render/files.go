@@ -111,7 +111,7 @@ func referencedFiles(in *Input) []file {
 	if in.Server.AuditPolicySecret != nil {
 		add(auditPolicyPath, modeGroup, contents.AuditPolicy)
 	}
-	if s3 := in.Server.Etcd.BackupConfig.S3; s3 != nil && s3.EndpointCASecret != nil {
+	if s3 := in.Server.Etcd.BackupConfig.S3; s3 != nil && s3.EndpointCASecret != nil && !in.s3FromSecret() {
 		add(s3CAPath, modeGroup, contents.S3.CA)
 	}
 	if store := contents.Datastore; in.Server.ExternalDatastoreSecret != nil && store != nil {

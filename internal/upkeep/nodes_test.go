@@ -23,6 +23,10 @@ func (c oneCluster) GetClient(context.Context, client.ObjectKey) (client.Client,
 	return c.client, nil
 }
 
+func (c oneCluster) GetUncachedClient(context.Context, client.ObjectKey) (client.Client, error) {
+	return c.client, nil
+}
+
 func TestNodeAnnotations(t *testing.T) {
 	node := func(name string) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"own": "kept", "a": "old"}}}

@@ -26,6 +26,8 @@ type Nodes interface {
 	// GetClient returns a client whose reads come from a cache. It fails
 	// when there is no connection.
 	GetClient(ctx context.Context, cluster client.ObjectKey) (client.Client, error)
+	// GetUncachedClient returns one whose reads go to the API server.
+	GetUncachedClient(ctx context.Context, cluster client.ObjectKey) (client.Client, error)
 }
 
 // Upkeep carries out the steps. It is safe for concurrent use.
@@ -37,6 +39,8 @@ type Upkeep struct {
 	Live client.Reader
 	// Nodes reaches the workload cluster.
 	Nodes Nodes
+	// CrossNamespaceReferences allows specs to name Secrets of other namespaces.
+	CrossNamespaceReferences bool
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -77,6 +81,7 @@ func steps() []step {
 		{name: "metadata of infrastructure machines", run: (*Upkeep).infrastructure},
 		{name: "metadata of RKE2Configs", run: (*Upkeep).configs},
 		{name: "annotations of Nodes", run: (*Upkeep).nodes},
+		{name: "settings of etcd snapshots", run: (*Upkeep).snapshots},
 	}
 }
 

@@ -85,3 +85,7 @@ const (
 	// MetadataFieldManager owns labels and annotations applied to infrastructure machines and RKE2Configs.
 	MetadataFieldManager = "rke2controlplane-metadata"
 )
+
+// S3ConfigSecretName is the Secret in the namespace kube-system of a workload cluster in which its servers find the
+// bucket for snapshots and the credentials, from which they are kept out of the machines' bootstrap data.
+const S3ConfigSecretName = "rke2-etcd-snapshot-s3-config"

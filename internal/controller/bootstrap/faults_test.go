@@ -172,14 +172,14 @@ func TestReferencedSecrets(t *testing.T) {
 	data := w.hasData("cp-1")
 	files := filesOf(w, data)
 	for path, want := range map[string]string{
-		"audit-policy.yaml": "kind: Policy\n", "datastore-ca.crt": "ca\n", "etcd-s3-ca.crt": "ca\n", "tls/r.example/ca.crt": "registry ca\n",
+		"audit-policy.yaml": "kind: Policy\n", "datastore-ca.crt": "ca\n", "tls/r.example/ca.crt": "registry ca\n",
 	} {
 		w.Expect(files).To(HaveKeyWithValue("/etc/rancher/rke2/"+path, want))
 	}
 	w.Expect(files["/etc/rancher/rke2/registries.yaml"]).To(ContainSubstring("password: p"))
 	config := nodeConfig(w, data)
-	w.Expect(config).To(HaveKeyWithValue("etcd-s3-access-key", "access"))
-	w.Expect(config).To(HaveKeyWithValue("etcd-s3-secret-key", "secret"))
+	w.Expect(config).To(HaveKeyWithValue("etcd-s3-config-secret", "rke2-etcd-snapshot-s3-config"))
+	w.Expect(config).NotTo(HaveKey("etcd-s3-access-key"))
 	w.Expect(config).To(HaveKeyWithValue("datastore-endpoint", "postgres://db"))
 	w.Expect(config).NotTo(HaveKey("etcd-s3-skip-ssl-verify"))
 }
