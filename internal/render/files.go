@@ -78,7 +78,6 @@ func ownFiles(in *Input) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.mode = modeSecret
 	config.expand = true
 	return append(files, config, file{path: ScriptPath, mode: modeScript, content: []byte(script(in))}), nil
 }
@@ -94,10 +93,10 @@ func referencedFiles(in *Input) []file {
 		add(resolvConfPath, modePublic, contents.ResolvConf)
 	}
 	if agent.ImageCredentialProviderConfigMap != nil {
-		add(credentialConfigPath, modeGroup, contents.CredentialProviderConfig)
+		add(credentialConfigPath, modeSecret, contents.CredentialProviderConfig)
 	}
 	if in.Server.CloudProviderConfigMap != nil {
-		add(cloudProviderConfigPath, modeGroup, contents.CloudProviderConfig)
+		add(cloudProviderConfigPath, modeSecret, contents.CloudProviderConfig)
 	}
 	if agent.Kubelet != nil && len(agent.Kubelet.ExtraEnv) > 0 {
 		add(in.dropInPath("50-kubelet-environment"), modeSecret, environmentDropIn(agent.Kubelet.ExtraEnv))
@@ -192,11 +191,11 @@ func validMode(s string) bool {
 	return len(digits) <= 4 && strings.Trim(digits, "01234567") == "" && (s == "" || digits != "")
 }
 
-// marshalFile returns a file with a value in YAML form.
+// marshalFile returns a file with a value in YAML form. What the provider writes that way holds credentials.
 func marshalFile(path string, value any) (file, error) {
 	content, err := yaml.Marshal(value)
 	if err != nil {
 		return file{}, fmt.Errorf("marshal %s: %w", path, err)
 	}
-	return file{path: path, mode: modeGroup, content: content}, nil
+	return file{path: path, mode: modeSecret, content: content}, nil
 }

@@ -37,11 +37,17 @@ func ignite(t *testing.T, shell string, data []byte, programs map[string]string)
 			m.write(t, filepath.Join(unitDir, unit.Name), []byte(*unit.Contents), 0o644)
 		}
 	}
+	m.furnish(t, programs)
+	return m
+}
+
+// furnish gives the machine the programs, and what a machine image may have.
+func (m ignitedMachine) furnish(t *testing.T, programs map[string]string) {
+	t.Helper()
 	m.install(t, programs)
 	m.write(t, "/opt/rke2-artifacts/sha256sum-amd64.txt", []byte("checksums\n"), 0o644)
 	m.write(t, "/opt/install.sh", []byte(`echo "image $INSTALL_RKE2_TYPE $INSTALL_RKE2_ARTIFACT_PATH" >>"$CALLS"; : >"$CALLS.installed"`+"\n"), 0o644)
 	m.write(t, "/opt/data/bin/kubectl", []byte("#!/bin/sh\nexec /stubs/kubectl \"$@\"\n"), 0o755)
-	return m
 }
 
 // install replaces programs of the machine.
