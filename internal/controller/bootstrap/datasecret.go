@@ -77,8 +77,7 @@ func (r *Reconciler) ownData(ctx context.Context, t *target) error {
 	if equality.Semantic.DeepEqual(found.OwnerReferences, updated.OwnerReferences) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(found, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, updated, patch); client.IgnoreNotFound(err) != nil {
+	if err := r.Client.Update(ctx, updated); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("set the owner of Secret %s: %w", key, err)
 	}
 	return nil
