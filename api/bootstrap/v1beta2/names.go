@@ -18,6 +18,11 @@ const (
 	DataSecretFormatKey = "format"
 )
 
+// MadeFromAnnotation is on the bootstrap data Secret of a MachinePool and says what the data were made from, so that
+// they are made anew when that has changed, and only then. Without it Drover takes the data for those of another
+// provider, and as up to date.
+const MadeFromAnnotation = "rke2.bootstrap.cluster.x-k8s.io/made-from"
+
 // Condition types and reasons of an RKE2Config. Unlisted reasons are Cluster API's.
 const (
 	// ReadyCondition sums up DataSecretAvailable, CertificatesAvailable and whether BootstrapSucceeded is false. Cluster

@@ -18,13 +18,14 @@ import (
 )
 
 // saveData writes the bootstrap data into the Secret that has the name of the config. When an earlier attempt wrote it
-// and could not note that in the status, nobody has read it yet, and it is written anew.
-func (r *Reconciler) saveData(ctx context.Context, t *target, out *render.Output) error {
+// and could not note that in the status, nobody has read it yet, and it is written anew. So are the data of a pool.
+func (r *Reconciler) saveData(ctx context.Context, t *target, out *render.Output, annotations map[string]string) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       t.config.Namespace,
 			Name:            t.config.Name,
 			Labels:          map[string]string{clusterv1.ClusterNameLabel: t.cluster.Name},
+			Annotations:     annotations,
 			OwnerReferences: []metav1.OwnerReference{t.controller()},
 		},
 		Type: secrets.Type,
@@ -50,6 +51,7 @@ func (r *Reconciler) saveData(ctx context.Context, t *target, out *render.Output
 			"Secret %s exists and does not belong to this RKE2Config; delete or rename it", key).lookAgain()
 	}
 	found.Labels, found.OwnerReferences, found.Data = secret.Labels, secret.OwnerReferences, secret.Data
+	annotate(found, annotations)
 	if err := r.Client.Update(ctx, found); err != nil {
 		return fmt.Errorf("update Secret %s: %w", key, err)
 	}

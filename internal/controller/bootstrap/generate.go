@@ -19,19 +19,11 @@ import (
 	"github.com/drover-project/drover/internal/world/secrets"
 )
 
-// generate makes the bootstrap data of a machine that has none. The error is a *wait when that is not possible yet.
+// generate makes the bootstrap data of a Machine that has none. The error is a *wait when that is not possible yet.
 func (r *Reconciler) generate(ctx context.Context, t *target) error {
-	controlPlane, err := r.controlPlane(ctx, t)
+	in, out, err := r.render(ctx, t)
 	if err != nil {
 		return err
-	}
-	in, err := r.input(ctx, t, controlPlane)
-	if err != nil {
-		return err
-	}
-	out, err := render.Bootstrap(in)
-	if err != nil {
-		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%v", err)
 	}
 	if in.Role == render.FirstServer {
 		// The lock comes last: a machine whose data cannot be made must not keep others from starting the cluster.
@@ -41,17 +33,41 @@ func (r *Reconciler) generate(ctx context.Context, t *target) error {
 	} else if err := r.unlock(ctx, t.clusterKey()); err != nil {
 		return err
 	}
-	if err := r.saveData(ctx, t, &out); err != nil {
+	if err := r.saveData(ctx, t, &out, nil); err != nil {
 		return err
 	}
 	t.setDataSecret(t.config.Name)
+	r.tellMade(ctx, t, &in, &out)
+	return nil
+}
+
+// render makes the data without writing them. The error is a *wait when that is not possible yet.
+func (r *Reconciler) render(ctx context.Context, t *target) (in render.Input, out render.Output, err error) {
+	controlPlane, err := r.controlPlane(ctx, t)
+	if err != nil {
+		return in, out, err
+	}
+	if in, err = r.input(ctx, t, controlPlane); err != nil {
+		return in, out, err
+	}
+	if out, err = render.Bootstrap(in); err != nil {
+		return in, out, waitFor(bootstrapv1.DataSecretNotAvailableReason, "%v", err)
+	}
+	return in, out, nil
+}
+
+// tellMade says that data were made where there were none.
+func (r *Reconciler) tellMade(ctx context.Context, t *target, in *render.Input, out *render.Output) {
 	ctrl.LoggerFrom(ctx).Info("Made the bootstrap data", "role", in.Role.String(), "version", in.Version.String())
-	r.Recorder.Eventf(t.config, t.machine, corev1.EventTypeNormal, "BootstrapDataCreated", "Create",
-		"made the bootstrap data of Machine %s as %s of %s", t.machine.Name, in.Role, in.Version)
+	r.Recorder.Eventf(t.config, t.owner(), corev1.EventTypeNormal, "BootstrapDataCreated", "Create",
+		"made the bootstrap data of %s as %s of %s", t.ownerName(), in.Role, in.Version)
+	r.tellWarnings(t, out)
+}
+
+func (r *Reconciler) tellWarnings(t *target, out *render.Output) {
 	for _, warning := range out.Warnings {
 		r.Recorder.Eventf(t.config, nil, corev1.EventTypeWarning, "SettingWithoutEffect", "Create", "%s", warning)
 	}
-	return nil
 }
 
 // input gathers what the bootstrap data depend on.
@@ -63,9 +79,9 @@ func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *control
 	}
 	join := registration{target: t, controlPlane: controlPlane, servers: servers}
 	in.Cluster = clusterSettings(t, controlPlane, join.wanted())
-	if in.Version, err = version.Parse(t.machine.Spec.Version); err != nil {
-		return in, waitFor(bootstrapv1.DataSecretNotAvailableReason, "Machine %s: spec.version: %v%s",
-			t.machine.Name, err, versionOwner(t, controlPlane))
+	if in.Version, err = version.Parse(t.machineSpec().Version); err != nil {
+		return in, waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s: %s: %v%s",
+			t.ownerName(), t.versionField(), err, versionOwner(t, controlPlane))
 	}
 	if in.Server, err = serverConfig(t, controlPlane); err != nil {
 		return in, err
@@ -85,7 +101,7 @@ func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *control
 		return in, missing(err)
 	}
 	t.secretsFound = true
-	if in.Limit, err = r.Limits.limit(t.config, t.machine.Spec.InfrastructureRef.Kind); err != nil {
+	if in.Limit, err = r.Limits.limit(t.config, t.machineSpec().InfrastructureRef.Kind); err != nil {
 		return in, err
 	}
 	resolver := resolver{reader: r.APIReader, namespace: t.config.Namespace, crossNamespace: r.CrossNamespaceReferences}
@@ -104,7 +120,7 @@ func versionOwner(t *target, controlPlane *controlplanev1.RKE2ControlPlane) stri
 // serverConfig returns the settings of the servers. For a server they are those its Machine was made with, which is
 // what the Machine is compared with later: the control plane's may have changed since.
 func serverConfig(t *target, controlPlane *controlplanev1.RKE2ControlPlane) (controlplanev1.RKE2ServerConfig, error) {
-	text, ok := t.machine.Annotations[controlplanev1.ServerConfigurationAnnotation]
+	text, ok := t.owner().GetAnnotations()[controlplanev1.ServerConfigurationAnnotation]
 	if !t.isServer() || !ok {
 		return desired.ServerConfig(controlPlane, controlPlane.Spec.ServerConfig), nil
 	}

@@ -24,7 +24,7 @@ func (r *Reconciler) otherServers(ctx context.Context, t *target) ([]clusterv1.M
 	if err != nil {
 		return nil, fmt.Errorf("list the servers of Cluster %s: %w", t.clusterKey(), err)
 	}
-	servers := slices.DeleteFunc(list.Items, func(m clusterv1.Machine) bool { return m.Name == t.machine.Name })
+	servers := slices.DeleteFunc(list.Items, func(m clusterv1.Machine) bool { return t.machine != nil && m.Name == t.machine.Name })
 	slices.SortFunc(servers, func(a, b clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) })
 	return servers, nil
 }
@@ -40,8 +40,10 @@ type registration struct {
 // wanted is what the machine is to join through: for a server what its Machine was made with, which is what it is
 // compared with later; else what the control plane asks for.
 func (r registration) wanted() desired.Registration {
-	if recorded, known := desired.RecordedRegistration(r.machine); known && r.isServer() {
-		return recorded
+	if r.isServer() {
+		if recorded, known := desired.RecordedRegistration(r.machine); known {
+			return recorded
+		}
 	}
 	return desired.RegistrationOf(r.controlPlane)
 }
@@ -89,8 +91,11 @@ func (r registration) through(method desired.Registration) (string, error) {
 		return "", waitFor(bootstrapv1.DataSecretNotAvailableReason,
 			"RKE2ControlPlane %s: registrationMethod is address, but registrationAddress is empty", r.controlPlane.Name)
 	default:
+		if r.joined != "" && r.stillServes(method, r.joined) {
+			return r.joined, nil
+		}
 		for _, address := range r.serverAddresses(method) {
-			if address != "" && !hasAddress(r.machine, address) {
+			if address != "" && !r.hasAddress(address) {
 				return address, nil
 			}
 		}
@@ -113,9 +118,19 @@ func (r registration) serverAddresses(method desired.Registration) []string {
 	return out
 }
 
-// hasAddress tells whether an address is the machine's own.
-func hasAddress(machine *clusterv1.Machine, address string) bool {
-	return slices.ContainsFunc(machine.Status.Addresses, func(a clusterv1.MachineAddress) bool {
+// stillServes tells whether a pool may go on joining through an address of a server. Other data have infrastructure
+// providers replace machines, so it may as long as a server that stays has the address: the control plane lists only
+// servers that are well, and one that is not for a moment is no reason.
+func (r registration) stillServes(method desired.Registration, address string) bool {
+	return slices.Contains(r.serverAddresses(method), address) ||
+		slices.ContainsFunc(r.servers, func(m clusterv1.Machine) bool {
+			return m.DeletionTimestamp.IsZero() && report.AddressFor(&m, method.Method) == address
+		})
+}
+
+// hasAddress tells whether an address is the Machine's own.
+func (t *target) hasAddress(address string) bool {
+	return t.machine != nil && slices.ContainsFunc(t.machine.Status.Addresses, func(a clusterv1.MachineAddress) bool {
 		return a.Address == address
 	})
 }

@@ -93,8 +93,17 @@ func (b boot) retry() time.Duration {
 	}
 }
 
-// observeBoot finds out what became of the machine.
-func (r *Reconciler) observeBoot(ctx context.Context, t *target) boot {
+// observeBoot finds out what became of the Machine that was given its data. The machines of a pool are not known here.
+func (r *Reconciler) observeBoot(ctx context.Context, t *target) {
+	if t.pool != nil {
+		return
+	}
+	b := r.lookAfter(ctx, t)
+	t.boot = &b
+	r.announceFailure(t)
+}
+
+func (r *Reconciler) lookAfter(ctx context.Context, t *target) boot {
 	b := boot{
 		node: t.machine.Status.NodeRef.Name, infrastructure: "its " + t.machine.Spec.InfrastructureRef.Kind,
 		service: "rke2-agent.service", since: time.Now(),

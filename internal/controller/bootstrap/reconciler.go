@@ -1,6 +1,7 @@
-// Package bootstrap has the controller that turns an RKE2Config into the bootstrap data of its Machine.
+// Package bootstrap has the controller that turns an RKE2Config into the bootstrap data of its Machine or MachinePool.
 //
-// Bootstrap data are made once per Machine and never made again: a machine may have read them already. The controller
+// Bootstrap data are made once per Machine and never made again: a machine may have read them already. Those of a
+// MachinePool follow its version and configuration, since machines are made from them at any time. The controller
 // creates nothing that a cluster depends on; certificate authorities and the token belong to the control-plane
 // controller, and this one waits until they exist.
 //
@@ -60,15 +61,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.WatchFilter != "" && config.Labels[clusterv1.WatchLabel] != r.WatchFilter {
 		return ctrl.Result{}, nil
 	}
-	if ownerOf(config, clusterv1.GroupVersion.Group, "MachinePool") != nil {
-		return r.report(ctx, config, nil, func(context.Context, *target) error {
-			if hasData(config) {
-				return nil
-			}
-			return waitFor(bootstrapv1.DataSecretNotAvailableReason,
-				"MachinePools are not supported yet; use a MachineDeployment")
-		})
-	}
 	t, err := r.target(ctx, config)
 	if err != nil || t == nil {
 		return ctrl.Result{}, err
@@ -78,12 +70,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// A change of the condition is an event of its own, which leads back here.
 		return ctrl.Result{}, err
 	}
-	return r.report(ctx, config, t, r.reconcile)
+	return r.report(ctx, config, t)
 }
 
 // report does the work and writes what came of it into the status.
-func (r *Reconciler) report(ctx context.Context, config *bootstrapv1.RKE2Config, t *target,
-	work func(context.Context, *target) error) (ctrl.Result, error) {
+func (r *Reconciler) report(ctx context.Context, config *bootstrapv1.RKE2Config, t *target) (ctrl.Result, error) {
 	if !config.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
@@ -91,7 +82,7 @@ func (r *Reconciler) report(ctx context.Context, config *bootstrapv1.RKE2Config,
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("RKE2Config %s: %w", client.ObjectKeyFromObject(config), err)
 	}
-	err = work(ctx, t)
+	err = r.reconcile(ctx, t)
 	var w *wait
 	if errors.As(err, &w) {
 		err = nil
@@ -103,7 +94,7 @@ func (r *Reconciler) report(ctx context.Context, config *bootstrapv1.RKE2Config,
 		return ctrl.Result{}, err
 	case w != nil:
 		return ctrl.Result{RequeueAfter: w.retry}, nil
-	case t != nil && t.boot != nil:
+	case t.boot != nil:
 		return ctrl.Result{RequeueAfter: t.boot.retry()}, nil
 	default:
 		return ctrl.Result{}, nil
@@ -123,26 +114,33 @@ func patchConfig(ctx context.Context, helper *patch.Helper, config *bootstrapv1.
 	return kerrors.FilterOut(helper.Patch(ctx, config, options...), apierrors.IsNotFound)
 }
 
-// reconcile makes sure that the bootstrap data exist. The error is a *wait when they cannot exist yet.
+// reconcile makes sure that the bootstrap data exist, and those of a pool are up to date. The error is a *wait when that
+// cannot be yet.
 func (r *Reconciler) reconcile(ctx context.Context, t *target) error {
-	if hasData(t.config) {
-		b := r.observeBoot(ctx, t)
-		t.boot = &b
-		r.announceFailure(t)
-		return r.ownData(ctx, t)
-	}
-	if name := ptr.Deref(t.machine.Spec.Bootstrap.DataSecretName, ""); name != "" {
-		// The status is not carried along when objects move to another management cluster. The Machine tells that
-		// there are data already.
+	if name := ptr.Deref(t.machineSpec().Bootstrap.DataSecretName, ""); name != "" && !hasData(t.config) {
+		// The status is not carried along when objects move to another management cluster. The owner tells that there
+		// are data already.
 		t.setDataSecret(name)
-		return r.ownData(ctx, t)
 	}
-	if !t.machine.DeletionTimestamp.IsZero() {
-		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "Machine %s is being deleted", t.machine.Name)
+	deleting := !t.owner().GetDeletionTimestamp().IsZero()
+	if hasData(t.config) {
+		if !deleting {
+			r.observeBoot(ctx, t)
+		}
+		// A Machine's data are made once, and a pool that goes needs no new ones.
+		if err := r.ownData(ctx, t); err != nil || t.pool == nil || deleting {
+			return err
+		}
+	}
+	if deleting {
+		return waitFor(bootstrapv1.DataSecretNotAvailableReason, "%s is being deleted", t.ownerName())
 	}
 	if !ptr.Deref(t.cluster.Status.Initialization.InfrastructureProvisioned, false) {
 		return waitFor(bootstrapv1.WaitingForClusterInfrastructureReason,
 			"waiting for the infrastructure of Cluster %s to be provisioned", t.cluster.Name)
+	}
+	if t.pool != nil {
+		return r.follow(ctx, t)
 	}
 	return r.generate(ctx, t)
 }

@@ -41,6 +41,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		WithOptions(options).
 		For(&bootstrapv1.RKE2Config{}, builder.WithPredicates(filter)).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.machineToConfigs)).
+		// The definition of MachinePools comes with Cluster API's core, whether their feature gate is on or not.
+		Watches(&clusterv1.MachinePool{}, handler.EnqueueRequestsFromMapFunc(poolToConfig),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.clusterToConfigs),
 			builder.WithPredicates(clusterChanged())).
 		Watches(&controlplanev1.RKE2ControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToConfigs),
@@ -61,7 +64,7 @@ func (r *Reconciler) machineToConfigs(ctx context.Context, obj client.Object) []
 	if !ok {
 		return nil
 	}
-	requests := configOf(machine)
+	requests := configOf(machine.Namespace, &machine.Spec)
 	if _, server := machine.Labels[clusterv1.MachineControlPlaneLabel]; !server {
 		return requests
 	}
@@ -71,32 +74,45 @@ func (r *Reconciler) machineToConfigs(ctx context.Context, obj client.Object) []
 	})...)
 }
 
-// configOf returns the config of a Machine, if it has one of ours.
-func configOf(machine *clusterv1.Machine) []reconcile.Request {
-	ref := machine.Spec.Bootstrap.ConfigRef
+// poolToConfig leads from a MachinePool to its config.
+func poolToConfig(_ context.Context, obj client.Object) []reconcile.Request {
+	pool, ok := obj.(*clusterv1.MachinePool)
+	if !ok {
+		return nil
+	}
+	return configOf(pool.Namespace, &pool.Spec.Template.Spec)
+}
+
+// configOf returns the config of a Machine or of a pool's machines, if it is one of ours.
+func configOf(namespace string, spec *clusterv1.MachineSpec) []reconcile.Request {
+	ref := spec.Bootstrap.ConfigRef
 	if ref.Kind != configKind || ref.APIGroup != bootstrapv1.GroupVersion.Group {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: machine.Namespace, Name: ref.Name}}}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: ref.Name}}}
 }
 
 // clusterToConfigs leads to all configs of a cluster: pausing concerns those with data as well.
 func (r *Reconciler) clusterToConfigs(ctx context.Context, obj client.Object) []reconcile.Request {
-	return r.configsOf(ctx, obj.GetNamespace(), obj.GetName(), func(*clusterv1.Machine) bool { return true })
+	requests := r.configsOf(ctx, obj.GetNamespace(), obj.GetName(), func(*clusterv1.Machine) bool { return true })
+	return append(requests, r.poolConfigsOf(ctx, obj.GetNamespace(), obj.GetName())...)
 }
 
-// controlPlaneToConfigs leads to the configs that may wait for the control plane.
+// controlPlaneToConfigs leads to the configs that may wait for the control plane, and to those whose data follow it.
 func (r *Reconciler) controlPlaneToConfigs(ctx context.Context, obj client.Object) []reconcile.Request {
 	cluster := obj.GetLabels()[clusterv1.ClusterNameLabel]
 	if ref := ownerOf(obj, clusterv1.GroupVersion.Group, "Cluster"); ref != nil {
 		cluster = ref.Name
 	}
-	return r.configsOf(ctx, obj.GetNamespace(), cluster, hasNoData)
+	requests := r.configsOf(ctx, obj.GetNamespace(), cluster, hasNoData)
+	return append(requests, r.poolConfigsOf(ctx, obj.GetNamespace(), cluster)...)
 }
 
-// secretToConfigs leads to the configs that may wait for the Secret.
+// secretToConfigs leads to the configs that may wait for the Secret, and to those whose data follow it.
 func (r *Reconciler) secretToConfigs(ctx context.Context, obj client.Object) []reconcile.Request {
-	return r.configsOf(ctx, obj.GetNamespace(), clusterOfSecret(obj), hasNoData)
+	cluster := clusterOfSecret(obj)
+	requests := r.configsOf(ctx, obj.GetNamespace(), cluster, hasNoData)
+	return append(requests, r.poolConfigsOf(ctx, obj.GetNamespace(), cluster)...)
 }
 
 func hasNoData(machine *clusterv1.Machine) bool {
@@ -116,7 +132,26 @@ func (r *Reconciler) configsOf(ctx context.Context, namespace, cluster string, k
 	var requests []reconcile.Request
 	for i := range machines.Items {
 		if keep(&machines.Items[i]) {
-			requests = append(requests, configOf(&machines.Items[i])...)
+			requests = append(requests, configOf(namespace, &machines.Items[i].Spec)...)
+		}
+	}
+	return requests
+}
+
+// poolConfigsOf returns the configs of all MachinePools of a cluster: their data follow what they were made from.
+func (r *Reconciler) poolConfigsOf(ctx context.Context, namespace, cluster string) []reconcile.Request {
+	if cluster == "" {
+		return nil
+	}
+	pools := &clusterv1.MachinePoolList{}
+	if err := r.Client.List(ctx, pools, client.InNamespace(namespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List the MachinePools of a cluster", "Cluster", cluster)
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range pools.Items {
+		if pool := &pools.Items[i]; pool.Spec.ClusterName == cluster {
+			requests = append(requests, configOf(namespace, &pool.Spec.Template.Spec)...)
 		}
 	}
 	return requests

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
@@ -88,24 +87,4 @@ func TestVerificationOfS3(t *testing.T) {
 		w.Expect(config).To(HaveKeyWithValue("etcd-s3-endpoint", "s3.example.org"))
 		w.Expect(config["etcd-s3-skip-ssl-verify"] == true).To(Equal(skip), "first server by %q", by)
 	}
-}
-
-// Data of a MachinePool that another provider made stay available.
-func TestDataOfAMachinePool(t *testing.T) {
-	w := newWorld(t)
-	config := &bootstrapv1.RKE2Config{ObjectMeta: metav1.ObjectMeta{
-		Namespace: w.namespace, Name: "pool", OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: clusterv1.GroupVersion.String(), Kind: "MachinePool", Name: "pool", UID: "pool", Controller: ptr.To(true),
-		}},
-	}}
-	w.Expect(api.Create(w.ctx, config)).To(Succeed())
-	w.waits("pool", bootstrapv1.DataSecretNotAvailableReason, "MachinePools are not supported yet")
-	config = w.config("pool")
-	w.patchStatus(config, func() {
-		config.Status.DataSecretName = ptr.To("pool")
-		config.Status.Initialization.DataSecretCreated = ptr.To(true)
-	})
-	w.eventually(func(g Gomega) {
-		g.Expect(conditions.IsTrue(w.config("pool"), bootstrapv1.ReadyCondition)).To(BeTrue())
-	})
 }

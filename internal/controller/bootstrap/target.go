@@ -20,54 +20,106 @@ import (
 const (
 	configKind       = "RKE2Config"
 	controlPlaneKind = "RKE2ControlPlane"
+	machineKind      = "Machine"
+	poolKind         = "MachinePool"
 )
 
 // target is an RKE2Config with the objects that say what it is for.
 type target struct {
-	config  *bootstrapv1.RKE2Config
+	config *bootstrapv1.RKE2Config
+	// machine is the Machine the data are for, or nil: then they are for all machines of pool.
 	machine *clusterv1.Machine
+	pool    *clusterv1.MachinePool
 	cluster *clusterv1.Cluster
+	// joined is the host that the data a pool has now join through; empty when that is not known.
+	joined string
 	// secretsFound is true once the Secrets of the cluster that the machine needs were found.
 	secretsFound bool
 	// boot is what is known of the machine once it has its data.
 	boot *boot
 }
 
-// target looks up whose config it is; nil while there is no Machine or Cluster, which needs no condition: Cluster API
-// sets the owner, and that is watched.
+// target looks up whose config it is; nil while there is no Machine, MachinePool or Cluster, which needs no condition:
+// Cluster API sets the owner, and that is watched.
 func (r *Reconciler) target(ctx context.Context, config *bootstrapv1.RKE2Config) (*target, error) {
 	log := ctrl.LoggerFrom(ctx)
-	ref := ownerOf(config, clusterv1.GroupVersion.Group, "Machine")
-	if ref == nil {
-		log.V(4).Info("No Machine owns this RKE2Config yet")
+	t := &target{config: config, cluster: &clusterv1.Cluster{}}
+	ref := ownerOf(config, clusterv1.GroupVersion.Group, machineKind)
+	if ref != nil {
+		t.machine = &clusterv1.Machine{}
+	} else if ref = ownerOf(config, clusterv1.GroupVersion.Group, poolKind); ref != nil {
+		t.pool = &clusterv1.MachinePool{}
+	} else {
+		log.V(4).Info("No Machine and no MachinePool owns this RKE2Config yet")
 		return nil, nil
 	}
-	machine := &clusterv1.Machine{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: ref.Name}, machine)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: ref.Name}, t.owner())
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get Machine %s/%s: %w", config.Namespace, ref.Name, err)
+		return nil, fmt.Errorf("get %s %s/%s: %w", ref.Kind, config.Namespace, ref.Name, err)
 	}
-	cluster := &clusterv1.Cluster{}
-	err = r.Client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: machine.Spec.ClusterName}, cluster)
+	name := t.clusterName()
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: name}, t.cluster)
 	if apierrors.IsNotFound(err) {
-		log.V(4).Info("The Cluster does not exist yet", "Cluster", machine.Spec.ClusterName)
+		log.V(4).Info("The Cluster does not exist yet", "Cluster", name)
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get Cluster %s/%s: %w", config.Namespace, machine.Spec.ClusterName, err)
+		return nil, fmt.Errorf("get Cluster %s/%s: %w", config.Namespace, name, err)
 	}
-	return &target{config: config, machine: machine, cluster: cluster}, nil
+	return t, nil
+}
+
+// owner is what the data are for.
+func (t *target) owner() client.Object {
+	if t.pool != nil {
+		return t.pool
+	}
+	return t.machine
+}
+
+// ownerName names the owner, for messages.
+func (t *target) ownerName() string {
+	if t.pool != nil {
+		return poolKind + " " + t.pool.Name
+	}
+	return machineKind + " " + t.machine.Name
+}
+
+func (t *target) clusterName() string {
+	if t.pool != nil {
+		return t.pool.Spec.ClusterName
+	}
+	return t.machine.Spec.ClusterName
+}
+
+// machineSpec is that of the Machine, or of all machines of the pool.
+func (t *target) machineSpec() *clusterv1.MachineSpec {
+	if t.pool != nil {
+		return &t.pool.Spec.Template.Spec
+	}
+	return &t.machine.Spec
+}
+
+// versionField is where the version stands, for messages.
+func (t *target) versionField() string {
+	if t.pool != nil {
+		return "spec.template.spec.version"
+	}
+	return "spec.version"
 }
 
 func (t *target) clusterKey() client.ObjectKey {
 	return client.ObjectKeyFromObject(t.cluster)
 }
 
-// isServer tells whether the Machine belongs to a control plane.
+// isServer tells whether the Machine belongs to a control plane. A pool has workers only.
 func (t *target) isServer() bool {
+	if t.pool != nil {
+		return false
+	}
 	_, labelled := t.machine.Labels[clusterv1.MachineControlPlaneLabel]
 	return labelled || ownerOf(t.machine, controlplanev1.GroupVersion.Group, controlPlaneKind) != nil
 }

@@ -49,24 +49,26 @@ func setConditions(config *bootstrapv1.RKE2Config, t *target, w *wait, err error
 	case w != nil:
 		data.Status, data.Reason, data.Message = metav1.ConditionFalse, w.reason, w.message
 	}
+	ready := data.Status == metav1.ConditionTrue
+	t.keepAvailable(&data)
 	conditions.Set(config, data)
 	setCertificates(config, t, w, err)
 
 	// Data cannot exist without certificates, so DataSecretAvailable says all there is to sum up until they do.
-	ready := metav1.Condition{
-		Type: bootstrapv1.ReadyCondition, Status: data.Status, Reason: clusterv1.ReadyReason, Message: data.Message,
+	summary := metav1.Condition{
+		Type: bootstrapv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason, Message: data.Message,
 	}
-	if data.Status != metav1.ConditionTrue {
-		ready.Reason = clusterv1.NotReadyReason
+	if !ready {
+		summary.Status, summary.Reason = metav1.ConditionFalse, clusterv1.NotReadyReason
 	}
-	if t != nil && t.boot != nil {
+	if t.boot != nil {
 		outcome := t.boot.outcome()
 		conditions.Set(config, outcome)
-		if outcome.Status == metav1.ConditionFalse && data.Status == metav1.ConditionTrue {
-			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, clusterv1.NotReadyReason, outcome.Message
+		if ready && outcome.Status == metav1.ConditionFalse {
+			summary.Status, summary.Reason, summary.Message = metav1.ConditionFalse, clusterv1.NotReadyReason, outcome.Message
 		}
 	}
-	conditions.Set(config, ready)
+	conditions.Set(config, summary)
 }
 
 // setCertificates says whether the certificate authorities and the token were found. A reconcile that did not come to
@@ -74,7 +76,7 @@ func setConditions(config *bootstrapv1.RKE2Config, t *target, w *wait, err error
 func setCertificates(config *bootstrapv1.RKE2Config, t *target, w *wait, err error) {
 	condition := metav1.Condition{Type: bootstrapv1.CertificatesAvailableCondition}
 	switch {
-	case w == nil && err == nil, t != nil && t.secretsFound:
+	case w == nil && err == nil, t.secretsFound:
 		condition.Status, condition.Reason = metav1.ConditionTrue, bootstrapv1.CertificatesAvailableReason
 	case w != nil && w.certificates:
 		condition.Status, condition.Reason = metav1.ConditionFalse, bootstrapv1.CertificatesNotAvailableReason

@@ -56,6 +56,17 @@ func normalized(spec bootstrapv1.RKE2ConfigSpec) bootstrapv1.RKE2ConfigSpec {
 	return s
 }
 
+// ConfigMeaning is what a config says, as JSON: the same for configs that are
+// written in different ways and mean the same.
+func ConfigMeaning(spec bootstrapv1.RKE2ConfigSpec) []byte {
+	var tree any
+	if err := json.Unmarshal(mustJSON(normalized(spec)), &tree); err != nil {
+		panic(fmt.Sprintf("a config is no JSON: %v", err))
+	}
+	tree, _ = prune(tree)
+	return mustJSON(tree)
+}
+
 // userDataMeaning reads the values as the YAML they are and leaves out the keys
 // that have no effect. Another provider's webhook dropped those keys and
 // indented the values anew, once for each object that it saw.

@@ -1,0 +1,378 @@
+package bootstrap
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/world/secrets"
+)
+
+// running is a world whose cluster can be joined.
+func running(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.provision()
+	w.secrets()
+	w.initialize()
+	return w
+}
+
+// pool makes a MachinePool with its config, both called pool, owned as Cluster API leaves them.
+func (w *world) pool(change func(*clusterv1.MachinePool), changeConfig func(*bootstrapv1.RKE2Config)) {
+	w.Helper()
+	pool := &clusterv1.MachinePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pool"},
+		Spec: clusterv1.MachinePoolSpec{ClusterName: "demo", Template: clusterv1.MachineTemplateSpec{Spec: clusterv1.MachineSpec{
+			ClusterName: "demo", Version: "v1.36.3+rke2r1",
+			Bootstrap: clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: bootstrapv1.GroupVersion.Group, Kind: configKind, Name: "pool",
+			}},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "TestMachinePool", Name: "pool",
+			},
+		}}},
+	}
+	if change != nil {
+		change(pool)
+	}
+	w.Expect(api.Create(w.ctx, pool)).To(Succeed())
+	config := &bootstrapv1.RKE2Config{ObjectMeta: metav1.ObjectMeta{
+		Namespace: w.namespace, Name: "pool", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"},
+		OwnerReferences: []metav1.OwnerReference{{
+			// Another version of the API means the same object.
+			APIVersion: clusterv1.GroupVersion.Group + "/v1beta1", Kind: poolKind, Name: "pool", UID: pool.UID, Controller: ptr.To(true),
+		}},
+	}}
+	if changeConfig != nil {
+		changeConfig(config)
+	}
+	w.Expect(api.Create(w.ctx, config)).To(Succeed())
+}
+
+func (w *world) updatePool(change func(*clusterv1.MachinePool)) {
+	w.Helper()
+	pool := &clusterv1.MachinePool{}
+	w.get("pool", pool)
+	w.patch(pool, func() { change(pool) })
+}
+
+func (w *world) updateConfig(change func(*bootstrapv1.RKE2Config)) {
+	w.Helper()
+	config := w.config("pool")
+	w.patch(config, func() { change(config) })
+}
+
+// data returns the Secret of the pool's data.
+func (w *world) data() *corev1.Secret {
+	w.Helper()
+	secret := &corev1.Secret{}
+	w.get("pool", secret)
+	return secret
+}
+
+// renewed waits until the data hold the text.
+func (w *world) renewed(text string) {
+	w.Helper()
+	w.eventually(func(g Gomega) {
+		secret := &corev1.Secret{}
+		g.Expect(api.Get(w.ctx, w.key("pool"), secret)).To(Succeed())
+		g.Expect(string(secret.Data["value"])).To(ContainSubstring(text))
+	})
+}
+
+// tells waits for an event about the pool's config.
+func (w *world) tells(reason, note string) {
+	w.Helper()
+	w.eventually(func(g Gomega) {
+		list := &eventsv1.EventList{}
+		g.Expect(api.List(w.ctx, list, client.InNamespace(w.namespace))).To(Succeed())
+		var notes []string
+		for i := range list.Items {
+			if list.Items[i].Reason == reason {
+				notes = append(notes, list.Items[i].Note)
+			}
+		}
+		g.Expect(notes).To(ContainElement(note))
+	})
+}
+
+// reconciled looks at the config once more and requires that nothing at all is written.
+func (w *world) reconciledWithoutWrite() {
+	w.Helper()
+	secret, config := w.data(), w.config("pool")
+	direct := &Reconciler{Client: api, APIReader: api}
+	_, err := direct.Reconcile(w.ctx, ctrl.Request{NamespacedName: w.key("pool")})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.data().ResourceVersion).To(Equal(secret.ResourceVersion), "the Secret was written without a change")
+	w.Expect(w.config("pool").ResourceVersion).To(Equal(config.ResourceVersion), "the config was written without a change")
+}
+
+func TestPool(t *testing.T) {
+	w := newWorld(t)
+	w.provision()
+	w.secrets()
+	w.pool(nil, nil)
+	w.waits("pool", bootstrapv1.WaitingForControlPlaneInitializedReason, "waiting for the first server of Cluster demo to come up")
+	w.initialize()
+	secret := w.hasData("pool")
+	w.Expect(metav1.IsControlledBy(secret, w.config("pool"))).To(BeTrue())
+	w.Expect(secret.Labels).To(HaveKeyWithValue(clusterv1.ClusterNameLabel, "demo"))
+	token, err := secrets.LookupToken(w.ctx, api, w.key("demo"))
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(nodeConfig(w, secret)).To(Equal(map[string]any{"token": token, "server": "https://10.0.0.1:9345"}))
+	w.Expect(filesOf(w, secret)["/etc/rancher/rke2/bootstrap.sh"]).To(
+		ContainSubstring("INSTALL_RKE2_VERSION='v1.36.3+rke2r1' INSTALL_RKE2_TYPE=agent"))
+	w.Expect(secret.Annotations[bootstrapv1.MadeFromAnnotation]).NotTo(ContainSubstring(token))
+	w.tells("BootstrapDataCreated", "made the bootstrap data of MachinePool pool as worker of v1.36.3+rke2r1")
+	w.reconciledWithoutWrite()
+}
+
+func TestDataOfAPoolFollow(t *testing.T) {
+	w := running(t)
+	w.pool(nil, nil)
+	w.hasData("pool")
+
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Version = "v1.36.4+rke2r1" })
+	w.renewed("INSTALL_RKE2_VERSION='v1.36.4+rke2r1'")
+	w.tells("BootstrapDataRenewed",
+		"made the bootstrap data of MachinePool pool anew: changed version (v1.36.4+rke2r1, before v1.36.3+rke2r1)")
+
+	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PreRKE2Commands = []string{"echo follow"} })
+	w.renewed("echo follow")
+	w.tells("BootstrapDataRenewed", "made the bootstrap data of MachinePool pool anew: changed configuration")
+
+	w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.ServerConfig.CloudProviderName = "external" })
+	w.renewed("cloud-provider-name: external")
+	w.tells("BootstrapDataRenewed", "made the bootstrap data of MachinePool pool anew: changed content of references or "+
+		"settings of the control plane")
+
+	w.updateCluster(func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "10.0.0.2" })
+	w.renewed("https://10.0.0.2:9345")
+
+	token := &corev1.Secret{}
+	w.get("demo-token", token)
+	w.patch(token, func() { token.Data["value"] = []byte("another-token") })
+	w.renewed("another-token")
+	w.reconciledWithoutWrite()
+}
+
+// A server's settings are among what the data are made from, but most of them reach no worker.
+func TestSettingOfServersOnlyChangesNoDataOfAPool(t *testing.T) {
+	w := running(t)
+	w.pool(nil, nil)
+	before := w.hasData("pool")
+	w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.ServerConfig.TLSSan = []string{"example.org"} })
+	w.eventually(func(g Gomega) {
+		g.Expect(w.data().Annotations[bootstrapv1.MadeFromAnnotation]).NotTo(Equal(before.Annotations[bootstrapv1.MadeFromAnnotation]))
+	})
+	w.Expect(w.data().Data).To(Equal(before.Data))
+}
+
+func TestPoolGoesOnJoiningThroughAServerThatStays(t *testing.T) {
+	w := running(t)
+	w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) {
+		cp.Spec.RegistrationMethod = controlplanev1.RegistrationInternalFirst
+	})
+	available := func(addresses ...string) {
+		t.Helper()
+		cp := w.controlPlane()
+		w.patchStatus(cp, func() { cp.Status.AvailableServerIPs = addresses })
+	}
+	available("10.0.0.11", "10.0.0.12")
+	w.pool(nil, nil)
+	w.Expect(nodeConfig(w, w.hasData("pool"))).To(HaveKeyWithValue("server", "https://10.0.0.11:9345"))
+
+	// The data are made anew, so the reconciler has seen the new order.
+	available("10.0.0.12", "10.0.0.11")
+	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PreRKE2Commands = []string{"echo order"} })
+	w.renewed("echo order")
+	w.Expect(nodeConfig(w, w.data())).To(HaveKeyWithValue("server", "https://10.0.0.11:9345"))
+
+	available("10.0.0.12")
+	w.renewed("https://10.0.0.12:9345")
+	w.tells("BootstrapDataRenewed",
+		"made the bootstrap data of MachinePool pool anew: changed address to join through (10.0.0.12, before 10.0.0.11)")
+
+	// A server that is there and not well for a moment keeps its address.
+	w.server("cp-1", func(m *clusterv1.Machine) {
+		m.Spec.Bootstrap.DataSecretName = ptr.To("earlier")
+		m.Status.Addresses = []clusterv1.MachineAddress{{Type: clusterv1.MachineInternalIP, Address: "10.0.0.12"}}
+	})
+	available("10.0.0.13")
+	w.reconciledWithoutWrite()
+	w.Expect(api.Delete(w.ctx, w.machine("cp-1"))).To(Succeed())
+	available("10.0.0.13", "10.0.0.14")
+	w.renewed("https://10.0.0.13:9345")
+}
+
+// Data that exist stay when they cannot be brought up to date, and are said to be what they are.
+func TestPoolWithAMissingReference(t *testing.T) {
+	w := running(t)
+	w.pool(nil, func(c *bootstrapv1.RKE2Config) {
+		c.Spec.Files = []bootstrapv1.File{{Path: "/etc/motd", ContentFrom: &bootstrapv1.FileSource{
+			ConfigMap: &bootstrapv1.FileSourceRef{Name: "motd", Key: "motd"},
+		}}}
+	})
+	w.waits("pool", bootstrapv1.DataSecretNotAvailableReason, "/motd does not exist")
+	motd := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "motd"}, Data: map[string]string{"motd": "hello"}}
+	w.Expect(api.Create(w.ctx, motd)).To(Succeed())
+	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PreRKE2Commands = []string{"true"} })
+	before := w.hasData("pool")
+	w.Expect(filesOf(w, before)).To(HaveKeyWithValue("/etc/motd", "hello"))
+
+	w.Expect(api.Delete(w.ctx, motd)).To(Succeed())
+	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PreRKE2Commands = []string{"false"} })
+	w.outdated("/motd does not exist")
+	w.Expect(w.data().ResourceVersion).To(Equal(before.ResourceVersion))
+
+	motd.ResourceVersion = ""
+	w.Expect(api.Create(w.ctx, motd)).To(Succeed())
+	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PreRKE2Commands = []string{"echo again"} })
+	w.renewed("echo again")
+	w.hasData("pool")
+}
+
+// outdated waits until the conditions say that there are data, and why they are not up to date.
+func (w *world) outdated(why string) {
+	w.Helper()
+	w.eventually(func(g Gomega) {
+		config := w.config("pool")
+		data := conditions.Get(config, bootstrapv1.DataSecretAvailableCondition)
+		ready := conditions.Get(config, bootstrapv1.ReadyCondition)
+		g.Expect(ready.Status).To(Equal(metav1.ConditionFalse))
+		g.Expect(ready.Message).To(And(HavePrefix("the data could not be brought up to date"), ContainSubstring(why)))
+		g.Expect(data.Status).To(Equal(metav1.ConditionTrue))
+		g.Expect(data.Message).To(Equal(ready.Message))
+		g.Expect(config.Status.Initialization.DataSecretCreated).To(HaveValue(BeTrue()))
+		g.Expect(config.Status.DataSecretName).To(HaveValue(Equal("pool")))
+	})
+}
+
+func TestPoolWithOneNameForAll(t *testing.T) {
+	w := running(t)
+	w.pool(func(p *clusterv1.MachinePool) { p.Spec.Replicas = ptr.To[int32](2) },
+		func(c *bootstrapv1.RKE2Config) { c.Spec.AgentConfig.NodeName = "node-1" })
+	w.waits("pool", bootstrapv1.DataSecretNotAvailableReason,
+		`agentConfig.nodeName: "node-1": the 2 machines of MachinePool pool cannot have one name`)
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Replicas = ptr.To[int32](1) })
+	w.hasData("pool")
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Replicas = ptr.To[int32](3) })
+	w.outdated("the 3 machines of MachinePool pool cannot have one name")
+}
+
+func TestVersionOfAPool(t *testing.T) {
+	w := running(t)
+	w.pool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Version = "v1.36.3" }, nil)
+	w.waits("pool", bootstrapv1.DataSecretNotAvailableReason, `MachinePool pool: spec.template.spec.version: "v1.36.3" is not an RKE2 version`)
+}
+
+func TestPausedPool(t *testing.T) {
+	w := running(t)
+	w.pool(nil, nil)
+	before := w.hasData("pool")
+	w.updateCluster(func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
+	w.eventually(func(g Gomega) {
+		g.Expect(conditions.IsTrue(w.config("pool"), clusterv1.PausedCondition)).To(BeTrue())
+	})
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Version = "v1.36.4+rke2r1" })
+	w.reconciledWithoutWrite()
+	w.Expect(w.data().ResourceVersion).To(Equal(before.ResourceVersion))
+	w.updateCluster(func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(false) })
+	w.renewed("v1.36.4+rke2r1")
+}
+
+// After a move the objects are the same, without their status.
+func TestMovedPool(t *testing.T) {
+	w := running(t)
+	w.pool(nil, nil)
+	before := w.hasData("pool")
+	w.updateCluster(func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
+	w.eventually(func(g Gomega) {
+		g.Expect(conditions.IsTrue(w.config("pool"), clusterv1.PausedCondition)).To(BeTrue())
+	})
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Bootstrap.DataSecretName = ptr.To("pool") })
+	config := w.config("pool")
+	w.patchStatus(config, func() { config.Status = bootstrapv1.RKE2ConfigStatus{} })
+	w.updateCluster(func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(false) })
+	w.Expect(w.hasData("pool").ResourceVersion).To(Equal(before.ResourceVersion))
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Version = "v1.36.4+rke2r1" })
+	w.renewed("v1.36.4+rke2r1")
+}
+
+// Data of another provider are kept until what they are made from changes: a takeover replaces no machine.
+func TestPoolTakenOver(t *testing.T) {
+	w := running(t)
+	data := map[string][]byte{"value": []byte("#cloud-config"), "format": []byte("cloud-config")}
+	w.Expect(api.Create(w.ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: "pool", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: bootstrapv1.GroupVersion.Group + "/v1beta1", Kind: configKind, Name: "pool", UID: "of-another-time", Controller: ptr.To(true),
+			}},
+		},
+		Type: secrets.Type, Data: data,
+	})).To(Succeed())
+	w.pool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Bootstrap.DataSecretName = ptr.To("pool") }, nil)
+	w.eventually(func(g Gomega) {
+		g.Expect(w.data().Annotations).To(HaveKey(bootstrapv1.MadeFromAnnotation))
+		g.Expect(metav1.IsControlledBy(w.data(), w.config("pool"))).To(BeTrue())
+	})
+	w.Expect(w.hasData("pool").Data).To(Equal(data))
+	w.reconciledWithoutWrite()
+	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PostRKE2Commands = []string{"echo ours"} })
+	w.renewed("echo ours")
+}
+
+// Data that were deleted are made again.
+func TestDeletedDataOfAPool(t *testing.T) {
+	w := running(t)
+	w.pool(nil, nil)
+	before := w.hasData("pool")
+	w.Expect(api.Delete(w.ctx, before)).To(Succeed())
+	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PreRKE2Commands = []string{"echo again"} })
+	w.renewed("echo again")
+}
+
+func TestPoolThatIsDeleted(t *testing.T) {
+	w := running(t)
+	w.pool(func(p *clusterv1.MachinePool) { p.Finalizers = []string{"example.org/test"} }, nil)
+	before := w.hasData("pool")
+	pool := &clusterv1.MachinePool{}
+	w.get("pool", pool)
+	w.Expect(api.Delete(w.ctx, pool)).To(Succeed())
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Version = "v1.36.4+rke2r1" })
+	w.reconciledWithoutWrite()
+	w.Expect(w.data().ResourceVersion).To(Equal(before.ResourceVersion))
+	w.updatePool(func(p *clusterv1.MachinePool) { p.Finalizers = nil })
+}
+
+func TestRecordTellsWhatChanged(t *testing.T) {
+	before := record{Version: "v1", JoinAddress: "a", Config: "c", Others: "o"}
+	for want, change := range map[string]func(*record){
+		"version (v2, before v1)":                                func(m *record) { m.Version = "v2" },
+		"configuration":                                          func(m *record) { m.Config, m.Others = "d", "p" },
+		"address to join through (b, before a)":                  func(m *record) { m.JoinAddress = "b" },
+		"content of references or settings of the control plane": func(m *record) { m.Others = "p" },
+	} {
+		now := before
+		change(&now)
+		if got := before.changes(now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := before.changes(record{Version: "v2", Config: "d", JoinAddress: "a"}); !strings.Contains(got, ", configuration") {
+		t.Errorf("not all that changed: %q", got)
+	}
+}
