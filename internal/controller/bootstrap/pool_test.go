@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -108,7 +107,7 @@ func (w *world) tells(reason, note string) {
 	})
 }
 
-// reconciled looks at the config once more and requires that nothing at all is written.
+// reconciledWithoutWrite looks at the config once more and requires that nothing at all is written.
 func (w *world) reconciledWithoutWrite() {
 	w.Helper()
 	secret, config := w.data(), w.config("pool")
@@ -356,23 +355,4 @@ func TestPoolThatIsDeleted(t *testing.T) {
 	w.reconciledWithoutWrite()
 	w.Expect(w.data().ResourceVersion).To(Equal(before.ResourceVersion))
 	w.updatePool(func(p *clusterv1.MachinePool) { p.Finalizers = nil })
-}
-
-func TestRecordTellsWhatChanged(t *testing.T) {
-	before := record{Version: "v1", JoinAddress: "a", Config: "c", Others: "o"}
-	for want, change := range map[string]func(*record){
-		"version (v2, before v1)":                                func(m *record) { m.Version = "v2" },
-		"configuration":                                          func(m *record) { m.Config, m.Others = "d", "p" },
-		"address to join through (b, before a)":                  func(m *record) { m.JoinAddress = "b" },
-		"content of references or settings of the control plane": func(m *record) { m.Others = "p" },
-	} {
-		now := before
-		change(&now)
-		if got := before.changes(now); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if got := before.changes(record{Version: "v2", Config: "d", JoinAddress: "a"}); !strings.Contains(got, ", configuration") {
-		t.Errorf("not all that changed: %q", got)
-	}
 }
