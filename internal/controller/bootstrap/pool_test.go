@@ -130,7 +130,7 @@ func TestPool(t *testing.T) {
 	w.Expect(secret.Labels).To(HaveKeyWithValue(clusterv1.ClusterNameLabel, "demo"))
 	token, err := secrets.LookupToken(w.ctx, api, w.key("demo"))
 	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(nodeConfig(w, secret)).To(Equal(map[string]any{"token": token, "server": "https://10.0.0.1:9345"}))
+	w.Expect(nodeConfig(w, secret)).To(Equal(map[string]any{"token": w.pinned("node", token), "server": "https://10.0.0.1:9345"}))
 	w.Expect(filesOf(w, secret)["/etc/rancher/rke2/bootstrap.sh"]).To(
 		ContainSubstring("INSTALL_RKE2_VERSION='v1.36.3+rke2r1' INSTALL_RKE2_TYPE=agent"))
 	w.Expect(secret.Annotations[bootstrapv1.MadeFromAnnotation]).NotTo(ContainSubstring(token))
