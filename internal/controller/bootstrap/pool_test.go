@@ -228,7 +228,10 @@ func TestPoolWithAMissingReference(t *testing.T) {
 	motd := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "motd"}, Data: map[string]string{"motd": "hello"}}
 	w.Expect(api.Create(w.ctx, motd)).To(Succeed())
 	w.updateConfig(func(c *bootstrapv1.RKE2Config) { c.Spec.PreRKE2Commands = []string{"true"} })
-	before := w.hasData("pool")
+	w.hasData("pool")
+	// A look that began before the update may have made data without it.
+	w.renewed("preRKE2Commands[0]")
+	before := w.data()
 	w.Expect(filesOf(w, before)).To(HaveKeyWithValue("/etc/motd", "hello"))
 
 	w.Expect(api.Delete(w.ctx, motd)).To(Succeed())
