@@ -9,16 +9,15 @@ package cloudinit
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/drover-project/drover/lab/internal/userdata"
 )
 
 const (
@@ -75,28 +74,10 @@ func read(document map[string]json.RawMessage) (Config, error) {
 	return config, nil
 }
 
-// sizeLimit bounds what compressed data may grow to (bytes).
-const sizeLimit = 16 << 20
-
 // decompress returns data as it is unless it begins with gzip's magic number.
 func decompress(data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return data, nil
 	}
-	return gunzip(data)
-}
-
-func gunzip(data []byte) ([]byte, error) {
-	reader, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
-	}
-	plain, err := io.ReadAll(io.LimitReader(reader, sizeLimit+1))
-	if err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
-	}
-	if len(plain) > sizeLimit {
-		return nil, errors.New("decompress: more than 16 MiB")
-	}
-	return plain, nil
+	return userdata.Gunzip(data)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/drover-project/drover/lab/internal/userdata"
 )
 
 func compressed(text string) []byte {
@@ -26,7 +28,7 @@ func encoded(data []byte) string { return base64.StdEncoding.EncodeToString(data
 
 func TestParse(t *testing.T) {
 	file := func(change func(*File)) Config {
-		f := File{Path: "/f", Content: []byte("text"), Mode: 0o644, Owner: "root:root"}
+		f := File{File: userdata.File{Path: "/f", Content: []byte("text"), Mode: 0o644, Owner: "root:root"}}
 		change(&f)
 		return Config{Files: []File{f}}
 	}
@@ -178,19 +180,5 @@ func TestRunStops(t *testing.T) {
 				t.Error("it went on after the fault")
 			}
 		})
-	}
-}
-
-func TestLookUpOwner(t *testing.T) {
-	for _, test := range []struct {
-		owner    string
-		uid, gid int
-	}{
-		{"root:root", 0, 0}, {"root", 0, -1}, {":root", -1, 0}, {"12:34", 12, 34}, {"0", 0, -1},
-	} {
-		uid, gid, err := lookUpOwner(test.owner)
-		if err != nil || uid != test.uid || gid != test.gid {
-			t.Errorf("%s: %d:%d %v, want %d:%d", test.owner, uid, gid, err, test.uid, test.gid)
-		}
 	}
 }

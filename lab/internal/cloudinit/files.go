@@ -3,28 +3,20 @@ package cloudinit
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
-	"math"
-	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/drover-project/drover/lab/internal/userdata"
 )
 
 // File is one entry of write_files, decoded.
 type File struct {
-	Path    string
-	Content []byte
-	Mode    fs.FileMode
-	// Owner is USER or USER:GROUP, by name or number.
-	Owner  string
-	Append bool
+	userdata.File
 	// Defer moves the file after all files that are not deferred.
 	Defer bool
 }
@@ -82,7 +74,10 @@ func (raw rawFile) decode() (File, error) {
 	if owner == "" {
 		owner = defaultOwner
 	}
-	return File{Path: raw.Path, Content: content, Mode: mode, Owner: owner, Append: raw.Append, Defer: raw.Defer}, nil
+	return File{
+		File:  userdata.File{Path: raw.Path, Content: content, Mode: mode, Owner: owner, Append: raw.Append},
+		Defer: raw.Defer,
+	}, nil
 }
 
 // parseMode reads octal text ("0640") or a number, which YAML has already read
@@ -117,13 +112,13 @@ func decodeContent(content, encoding string) ([]byte, error) {
 	case "b64", "base64":
 		return decodeBase64(content)
 	case "gz", "gzip":
-		return gunzip([]byte(content))
+		return userdata.Gunzip([]byte(content))
 	case "gz+b64", "gz+base64", "gzip+b64", "gzip+base64":
 		compressed, err := decodeBase64(content)
 		if err != nil {
 			return nil, err
 		}
-		return gunzip(compressed)
+		return userdata.Gunzip(compressed)
 	}
 	return nil, fmt.Errorf("unknown encoding %q", encoding)
 }
@@ -135,88 +130,4 @@ func decodeBase64(content string) ([]byte, error) {
 		return nil, fmt.Errorf("content: %w", err)
 	}
 	return data, nil
-}
-
-// Write puts the file below root, which is "" on a machine. Its folders are
-// made when they are missing. A note is returned when the owner could not be
-// set because the machine's user namespace has no such id.
-func (f File) Write(root string) (note string, err error) {
-	path := filepath.Join(root, f.Path)
-	uid, gid, err := lookUpOwner(f.Owner)
-	if err != nil {
-		return "", fmt.Errorf("write %s: %w", f.Path, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", fmt.Errorf("write %s: %w", f.Path, err)
-	}
-	if err := f.writeContent(path); err != nil {
-		return "", fmt.Errorf("write %s: %w", f.Path, err)
-	}
-	err = os.Chown(path, uid, gid)
-	if errors.Is(err, syscall.EINVAL) {
-		note, err = fmt.Sprintf("%s stays with root: without root rights a lab machine has no user %s", f.Path, f.Owner), nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("write %s: %w", f.Path, err)
-	}
-	// Last, since a change of owner clears the setuid bits.
-	if err := os.Chmod(path, f.Mode); err != nil {
-		return "", fmt.Errorf("write %s: %w", f.Path, err)
-	}
-	return note, nil
-}
-
-// writeContent opens the file for its owner only: secrets are never readable
-// by others, not even until the mode is set.
-func (f File) writeContent(path string) error {
-	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	if f.Append {
-		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	}
-	file, err := os.OpenFile(path, flags, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(f.Content)
-	return errors.Join(err, file.Close())
-}
-
-// lookUpOwner resolves USER[:GROUP]; a missing part is left as it is (-1).
-func lookUpOwner(owner string) (uid, gid int, err error) {
-	uid, gid = -1, -1
-	name, group, _ := strings.Cut(owner, ":")
-	if name != "" {
-		if uid, err = lookUp(name, func(name string) (string, error) {
-			u, err := user.Lookup(name)
-			if err != nil {
-				return "", err
-			}
-			return u.Uid, nil
-		}); err != nil {
-			return 0, 0, fmt.Errorf("owner %q: %w", owner, err)
-		}
-	}
-	if group != "" {
-		if gid, err = lookUp(group, func(name string) (string, error) {
-			g, err := user.LookupGroup(name)
-			if err != nil {
-				return "", err
-			}
-			return g.Gid, nil
-		}); err != nil {
-			return 0, 0, fmt.Errorf("owner %q: %w", owner, err)
-		}
-	}
-	return uid, gid, nil
-}
-
-func lookUp(name string, find func(string) (string, error)) (int, error) {
-	if id, err := strconv.ParseUint(name, 10, 32); err == nil && id < math.MaxUint32 {
-		return int(id), nil
-	}
-	id, err := find(name)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(id)
 }

@@ -9,44 +9,21 @@ import (
 	"path/filepath"
 
 	"github.com/drover-project/drover/lab/internal/paths"
+	"github.com/drover-project/drover/lab/internal/userdata"
 )
 
 // scriptFile is where cloud-init keeps the script made of runcmd.
 const scriptFile = "/var/lib/cloud/instance/scripts/runcmd"
 
 // Main works off the user data file that args name, on the machine it runs on.
-// Output goes to paths.CloudInitLog, an error also to standard error.
 func Main(args []string) int {
-	if len(args) != 1 {
-		fmt.Fprintln(os.Stderr, "usage: cloud-init FILE")
-		return 2
-	}
-	if err := runHere(context.Background(), args[0]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-func runHere(ctx context.Context, path string) error {
-	hostname, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("find hostname: %w", err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read user data: %w", err)
-	}
-	log, err := os.OpenFile(paths.CloudInitLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
-	if err != nil {
-		return fmt.Errorf("open log: %w", err)
-	}
-	defer func() { _ = log.Close() }()
-	err = Run(ctx, data, hostname, "", log)
-	if err != nil {
-		_, _ = fmt.Fprintln(log, "cloud-init:", err)
-	}
-	return err
+	return userdata.Main("cloud-init", args, func(ctx context.Context, data []byte, log io.Writer) error {
+		hostname, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("find hostname: %w", err)
+		}
+		return Run(ctx, data, hostname, "", log)
+	})
 }
 
 // Run works off user data below root ("" on a machine): all files, then the
