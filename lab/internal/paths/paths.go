@@ -24,7 +24,11 @@ const (
 
 	// UserDataFile holds the bootstrap data, where cloud-init keeps it too.
 	UserDataFile = "/var/lib/cloud/instance/user-data.txt"
-	// CloudInitLog receives all output of the user data's commands.
+	// IgnitionFile holds the bootstrap data that are for Ignition. A real machine
+	// has them from its platform and not in a file.
+	IgnitionFile = "/var/lib/ignition/config.ign"
+	// CloudInitLog receives all output of the user data's commands, and what the
+	// units print that Ignition brought.
 	CloudInitLog = "/var/log/cloud-init-output.log"
 
 	// RKE2Binary is what the install script puts in place: a link to LabBinary.
@@ -33,6 +37,18 @@ const (
 	RKE2VersionFile = "/usr/local/share/rke2/version"
 	// UnitDir is where an RKE2 tarball puts its systemd units and their .env files.
 	UnitDir = "/usr/local/lib/systemd/system"
+
+	// LocalUnitDir is where user data put systemd units.
+	LocalUnitDir = "/etc/systemd/system"
+	// PresetFile is where Ignition notes which units are enabled.
+	PresetFile = "/etc/systemd/system-preset/20-ignition.preset"
+
+	// BootstrapSentinel exists once the bootstrap has succeeded. Cluster API's contract names it.
+	BootstrapSentinel = BootstrapDir + "/bootstrap-success.complete"
+	// BootstrapFailure tells why the bootstrap failed, on machines with Drover's bootstrap data.
+	BootstrapFailure = BootstrapDir + "/bootstrap-failure"
+	// BootstrapDir holds the two.
+	BootstrapDir = "/run/cluster-api"
 
 	// SearchPath is the PATH of every process of a machine.
 	SearchPath = AppletDir + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
