@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/drover-project/drover/lab/internal/cloudinit"
+	"github.com/drover-project/drover/lab/internal/ignition"
 )
 
 const (
@@ -15,6 +16,7 @@ const (
 	InitApplet     = "machine-init"
 	servicesApplet = "machine-services"
 	cloudInit      = "cloud-init"
+	ignitionApplet = "ignition"
 
 	// ConfigFD is the file descriptor on which InitApplet expects its Config (JSON).
 	ConfigFD = 3
@@ -33,6 +35,7 @@ var Applets = map[string]func(args []string) int{
 	InitApplet:     initMain,
 	servicesApplet: servicesMain,
 	cloudInit:      cloudinit.Main,
+	ignitionApplet: ignition.Main,
 	"systemctl":    systemctlMain,
 	"journalctl":   journalctlMain,
 	"curl":         curlMain,
@@ -88,6 +91,14 @@ type BootResult struct {
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
 }
 
+// BootstrapResult is the word that the bootstrap itself left in
+// paths.BootstrapDir. While there is none the state is BootPending.
+type BootstrapResult struct {
+	State BootState `json:"state"`
+	// Message is what paths.BootstrapFailure says, shortened where it is long.
+	Message string `json:"message,omitempty"`
+}
+
 // Report is one message of a machine's first processes to the machine manager.
 type Report struct {
 	// Ready is set once the service manager answers.
@@ -96,4 +107,6 @@ type Report struct {
 	Failure string `json:"failure,omitempty"`
 	// Boot is set once the user data has been worked off.
 	Boot *BootResult `json:"boot,omitempty"`
+	// Bootstrap is set whenever the bootstrap leaves another word.
+	Bootstrap *BootstrapResult `json:"bootstrap,omitempty"`
 }

@@ -5,13 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os/exec"
 	"syscall"
 	"time"
-
-	"github.com/drover-project/drover/lab/internal/paths"
 )
 
 // UnitStatus describes a unit.
@@ -35,71 +32,36 @@ type ExecResult struct {
 	Code   int    `json:"code"`
 }
 
-// units are the services this machine knows, by name. Each server or agent
-// refuses to start beside the other.
-type units map[string]*unit
-
-func newUnits() units {
-	return units{
-		"rke2-server": newUnit("rke2-server", paths.RKE2Binary, "server"),
-		"rke2-agent":  newUnit("rke2-agent", paths.RKE2Binary, "agent"),
-		NodeService:   newUnit(NodeService, paths.LabBinary, NodeService),
-	}
-}
-
 // noBlock is the query parameter that asks for a job without waiting for its end.
 const noBlock = "no-block"
 
-// errNotFound and errMasked are reasons of systemd for not starting a unit.
-var (
-	errNotFound = errors.New("not found")
-	errMasked   = errors.New("masked")
-)
-
-// start does what ExecCondition and the unit file say, then starts the unit.
-func (us units) start(ctx context.Context, u *unit) error {
-	switch file := findUnitFile(u.name); {
-	case file.masked:
-		return errMasked
-	case file.path == "":
-		return errNotFound
-	}
-	for _, other := range us {
-		if other != u && other.Status().State != UnitInactive {
-			u.logf("skipped: %s.service is %s (ExecCondition)", other.name, other.Status().State)
-			return nil
-		}
-	}
-	return u.Start(ctx)
-}
-
-func newHandler(us units) http.Handler {
+func newHandler(m *manager) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /units/{name}", func(w http.ResponseWriter, r *http.Request) {
-		u, ok := us[r.PathValue("name")]
-		if !ok {
-			http.Error(w, errNotFound.Error(), http.StatusNotFound)
+		s, err := m.find(r.PathValue("name"))
+		if err != nil {
+			http.Error(w, err.Error(), statusOf(err))
 			return
 		}
-		reply(w, u.Status())
+		reply(w, s.Status())
 	})
 	mux.HandleFunc("POST /units/{name}/{verb}", func(w http.ResponseWriter, r *http.Request) {
-		u, ok := us[r.PathValue("name")]
-		if !ok {
-			http.Error(w, errNotFound.Error(), http.StatusNotFound)
+		s, err := m.find(r.PathValue("name"))
+		if err != nil {
+			http.Error(w, err.Error(), statusOf(err))
 			return
 		}
 		verb := r.PathValue("verb")
 		if r.URL.Query().Has(noBlock) {
-			go func() { _ = us.act(context.WithoutCancel(r.Context()), u, verb) }() // its end shows in the unit's state and log
-			reply(w, u.Status())
+			go func() { _ = m.act(context.WithoutCancel(r.Context()), s, verb) }() // its end shows in the unit's state and log
+			reply(w, s.Status())
 			return
 		}
-		if err := us.act(r.Context(), u, verb); err != nil {
+		if err := m.act(r.Context(), s, verb); err != nil {
 			http.Error(w, err.Error(), statusOf(err))
 			return
 		}
-		reply(w, u.Status())
+		reply(w, s.Status())
 	})
 	mux.HandleFunc("POST /exec", func(w http.ResponseWriter, r *http.Request) {
 		var request ExecRequest
@@ -110,21 +72,6 @@ func newHandler(us units) http.Handler {
 		reply(w, execute(r.Context(), request))
 	})
 	return mux
-}
-
-func (us units) act(ctx context.Context, u *unit, verb string) error {
-	switch verb {
-	case "start":
-		return us.start(ctx, u)
-	case "stop":
-		return u.Stop(ctx)
-	case "restart":
-		if err := u.Stop(ctx); err != nil {
-			return err
-		}
-		return us.start(ctx, u)
-	}
-	return fmt.Errorf("unknown verb %q", verb)
 }
 
 func statusOf(err error) int {

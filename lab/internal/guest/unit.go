@@ -23,6 +23,7 @@ const (
 	UnitActivating   UnitState = "activating"
 	UnitActive       UnitState = "active"
 	UnitDeactivating UnitState = "deactivating"
+	UnitFailed       UnitState = "failed"
 )
 
 const (

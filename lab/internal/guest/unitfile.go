@@ -10,10 +10,7 @@ import (
 	"github.com/drover-project/drover/lab/internal/paths"
 )
 
-const (
-	systemUnitDir = "/etc/systemd/system"
-	wantsDir      = systemUnitDir + "/multi-user.target.wants"
-)
+const wantsDir = paths.LocalUnitDir + "/multi-user.target.wants"
 
 // unitFile says where a unit's file is and what it says, which is all the
 // service manager needs to know of it.
@@ -24,7 +21,7 @@ type unitFile struct {
 
 func findUnitFile(name string) unitFile {
 	file := name + ".service"
-	local := filepath.Join(systemUnitDir, file)
+	local := filepath.Join(paths.LocalUnitDir, file)
 	if target, err := os.Readlink(local); err == nil && target == os.DevNull {
 		return unitFile{path: local, masked: true}
 	}
@@ -71,10 +68,10 @@ func maskUnit(name string) error {
 	if findUnitFile(name).masked {
 		return nil
 	}
-	if err := os.MkdirAll(systemUnitDir, 0o755); err != nil {
+	if err := os.MkdirAll(paths.LocalUnitDir, 0o755); err != nil {
 		return err
 	}
-	local := filepath.Join(systemUnitDir, name+".service")
+	local := filepath.Join(paths.LocalUnitDir, name+".service")
 	err := os.Symlink(os.DevNull, local)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("Failed to mask unit: File %s already exists.", local) //nolint:staticcheck // systemd's own words
@@ -86,7 +83,7 @@ func unmaskUnit(name string) error {
 	if !findUnitFile(name).masked {
 		return nil
 	}
-	return os.Remove(filepath.Join(systemUnitDir, name+".service"))
+	return os.Remove(filepath.Join(paths.LocalUnitDir, name+".service"))
 }
 
 // unitEnvironment reads the environment files which RKE2's units name, the

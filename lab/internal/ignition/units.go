@@ -14,7 +14,8 @@ import (
 )
 
 // writeUnits writes units, and the preset by which the service manager enables
-// them at the machine's first boot.
+// them at the machine's first boot. It is written even if it is empty: a machine
+// sees the one of the computer that the lab runs on, if that has one.
 func writeUnits(root string, units []types.Unit) error {
 	var preset strings.Builder
 	for _, unit := range units {
@@ -28,9 +29,6 @@ func writeUnits(root string, units []types.Unit) error {
 			}
 			fmt.Fprintf(&preset, "%s %s\n", verb, unit.Name)
 		}
-	}
-	if preset.Len() == 0 {
-		return nil
 	}
 	return writeUnitFile(root, paths.PresetFile, preset.String())
 }

@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/drover-project/drover/lab/internal/guest"
@@ -20,6 +21,24 @@ const (
 	Worker       Role = "worker"
 )
 
+// Format says which program works off bootstrap data.
+type Format string
+
+// The formats of bootstrap data, in Cluster API's words. None means CloudConfig.
+const (
+	CloudConfig Format = "cloud-config"
+	Ignition    Format = "ignition"
+)
+
+// Validate refuses a format that no machine understands.
+func (f Format) Validate() error {
+	switch f {
+	case "", CloudConfig, Ignition:
+		return nil
+	}
+	return fmt.Errorf("lab machines do not understand the format %q, only %s and %s", f, CloudConfig, Ignition)
+}
+
 // Spec describes a machine to boot.
 type Spec struct {
 	// Name is the machine's name and hostname: a DNS label, unique in the lab.
@@ -28,6 +47,7 @@ type Spec struct {
 	Role    Role
 	// BootstrapData is the user data; empty data boots a machine that does nothing.
 	BootstrapData []byte
+	Format        Format
 	ProviderID    string
 	FailureDomain string
 	// LabBinary and KubeBinary are absolute paths of the program files that the
@@ -68,4 +88,6 @@ type Info struct {
 	Cut bool
 	// Boot tells how the user data went.
 	Boot guest.BootResult
+	// Bootstrap is what the bootstrap said of itself.
+	Bootstrap guest.BootstrapResult
 }

@@ -68,13 +68,18 @@ runcmd:
 // boot boots a machine and waits until its user data has been worked off.
 func boot(t *testing.T, m *Manager, name, userData string) Info {
 	t.Helper()
+	return bootWith(t, m, name, CloudConfig, userData)
+}
+
+func bootWith(t *testing.T, m *Manager, name string, format Format, userData string) Info {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := testContext(t)
 	info, err := m.Boot(ctx, Spec{
-		Name: name, Cluster: "c1", Role: ControlPlane, BootstrapData: []byte(userData),
+		Name: name, Cluster: "c1", Role: ControlPlane, BootstrapData: []byte(userData), Format: format,
 		ProviderID: "lab://c1/" + name, FailureDomain: "fd1", LabBinary: self, KubeBinary: self,
 	})
 	if err != nil {
@@ -245,6 +250,7 @@ func TestBootRefuses(t *testing.T) {
 		{Spec{Name: "M_1", LabBinary: self}, "DNS label"},
 		{Spec{Name: "m2", LabBinary: "lab"}, "must be absolute"},
 		{Spec{Name: "m1", LabBinary: self}, ErrExists.Error()},
+		{Spec{Name: "m2", LabBinary: self, Format: "toml"}, `do not understand the format "toml"`},
 		{Spec{Name: "m3", LabBinary: "/does/not/exist"}, "no such file"},
 		{Spec{Name: "m4", LabBinary: self, KubeBinary: "/does/not/exist"}, "open /does/not/exist"},
 	} {

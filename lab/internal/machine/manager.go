@@ -111,6 +111,9 @@ func (s Spec) validate() error {
 	if !filepath.IsAbs(s.LabBinary) {
 		return fmt.Errorf("the path of the lab binary %q must be absolute", s.LabBinary)
 	}
+	if err := s.Format.Validate(); err != nil {
+		return err
+	}
 	if s.KubeBinary != "" && !filepath.IsAbs(s.KubeBinary) {
 		return fmt.Errorf("the path of the kube binary %q must be absolute", s.KubeBinary)
 	}
@@ -132,6 +135,7 @@ func (m *Manager) register(spec Spec) (*machine, error) {
 			Name: spec.Name, Cluster: spec.Cluster, Role: spec.Role, IP: ip,
 			ProviderID: spec.ProviderID, FailureDomain: spec.FailureDomain,
 			State: Starting, Boot: guest.BootResult{State: guest.BootPending},
+			Bootstrap: guest.BootstrapResult{State: guest.BootPending},
 		},
 		link:    link,
 		disk:    filepath.Join(m.runDir, "machines", spec.Name),

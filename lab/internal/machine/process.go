@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/drover-project/drover/lab/internal/guest"
+	"github.com/drover-project/drover/lab/internal/paths"
 )
 
 // consoleFile, in a machine's disk folder, gets what its first processes print.
@@ -19,7 +20,7 @@ const consoleFile = "console.log"
 // start makes the disk, the first process and the cable, and then lets the
 // process go on. If it returns an error nothing of the machine is left running.
 func (m *Manager) start(mc *machine, spec Spec) error {
-	if err := writeDisk(mc.disk, spec.BootstrapData); err != nil {
+	if err := writeDisk(mc.disk, spec); err != nil {
 		return err
 	}
 	cmd, pipes, err := prepare(mc, spec)
@@ -46,18 +47,25 @@ func (m *Manager) start(mc *machine, spec Spec) error {
 
 // writeDisk makes a fresh disk folder: what an earlier machine of the same name
 // left, in an earlier run of the lab, is not this machine's.
-func writeDisk(disk string, userData []byte) error {
+func writeDisk(disk string, spec Spec) error {
 	if err := os.RemoveAll(disk); err != nil {
 		return fmt.Errorf("clear disk: %w", err)
 	}
-	folder := filepath.Join(disk, filepath.FromSlash("var/lib/cloud/instance"))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(disk, 0o755); err != nil {
 		return fmt.Errorf("make disk: %w", err)
 	}
-	if len(userData) == 0 {
+	if len(spec.BootstrapData) == 0 {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(folder, "user-data.txt"), userData, 0o600); err != nil {
+	// The machine sees the disk's folder var as /var.
+	path := filepath.Join(disk, paths.UserDataFile)
+	if spec.Format == Ignition {
+		path = filepath.Join(disk, paths.IgnitionFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write user data: %w", err)
+	}
+	if err := os.WriteFile(path, spec.BootstrapData, 0o600); err != nil {
 		return fmt.Errorf("write user data: %w", err)
 	}
 	return nil
@@ -170,6 +178,9 @@ func (m *Manager) readReports(mc *machine, status *os.File) (failure string) {
 				}
 			})
 			close(mc.up)
+		}
+		if report.Bootstrap != nil {
+			m.update(mc, func(info *Info) { info.Bootstrap = *report.Bootstrap })
 		}
 		if report.Boot != nil {
 			m.update(mc, func(info *Info) { info.Boot = *report.Boot })
