@@ -13,6 +13,9 @@ const (
 	InstanceRunningCondition = "InstanceRunning"
 	// UserDataSucceededCondition tells how the bootstrap data went inside the machine.
 	UserDataSucceededCondition = "UserDataSucceeded"
+	// BootstrapExecSucceededCondition tells how the bootstrap went that the user data run: with False its message is what
+	// the bootstrap says of its failure. DockerMachine and KubevirtMachine have a condition of this name.
+	BootstrapExecSucceededCondition = "BootstrapExecSucceeded"
 )
 
 // Reasons of the conditions of a LabMachine.
@@ -29,6 +32,9 @@ const (
 	UserDataRunningReason         = "Running"
 	UserDataSucceededReason       = "Succeeded"
 	UserDataFailedReason          = "Failed"
+	BootstrapRunningReason        = "BootstrapRunning"
+	BootstrapSucceededReason      = "BootstrapSucceeded"
+	BootstrapFailedReason         = "BootstrapFailed"
 	DeletingReason                = "Deleting"
 )
 

@@ -56,6 +56,7 @@ func (r *machineReconciler) observe(object *labv1.LabMachine) {
 	}
 	observeInstance(object, info)
 	observeUserData(object, info.Boot)
+	observeBootstrap(object, info)
 }
 
 func observeInstance(object *labv1.LabMachine, info machine.Info) {
@@ -101,6 +102,24 @@ func observeUserData(object *labv1.LabMachine, boot guest.BootResult) {
 		c.Status, c.Reason = metav1.ConditionFalse, labv1.UserDataFailedReason
 	default:
 		c.Status, c.Reason = metav1.ConditionUnknown, labv1.UserDataRunningReason
+	}
+	conditions.Set(object, c)
+}
+
+// observeBootstrap tells what the bootstrap said of itself. User data that failed
+// before it could say anything are a failed bootstrap, too. Where both are silent
+// the bootstrap data are of somebody who leaves no word.
+func observeBootstrap(object *labv1.LabMachine, info machine.Info) {
+	c := metav1.Condition{Type: labv1.BootstrapExecSucceededCondition}
+	switch {
+	case info.Bootstrap.State == guest.BootSucceeded:
+		c.Status, c.Reason = metav1.ConditionTrue, labv1.BootstrapSucceededReason
+	case info.Bootstrap.State == guest.BootFailed:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, labv1.BootstrapFailedReason, info.Bootstrap.Message
+	case info.Boot.State == guest.BootFailed:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, labv1.BootstrapFailedReason, info.Boot.Message
+	default:
+		c.Status, c.Reason = metav1.ConditionUnknown, labv1.BootstrapRunningReason
 	}
 	conditions.Set(object, c)
 }

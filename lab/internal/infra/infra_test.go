@@ -111,15 +111,55 @@ func TestForeignBootstrapFormatBootsNothing(t *testing.T) {
 	g := NewWithT(t)
 	s := newSample(t)
 	s.provisioned()
-	_, object := s.addMachine("ignition", map[string]string{"value": "{}", "format": "ignition"})
+	_, object := s.addMachine("foreign", map[string]string{"value": "{}", "format": "toml"})
 	g.Eventually(get(t, object), patience).Should(WithTransform(func(o *labv1.LabMachine) string {
 		if c := conditions.Get(o, clusterv1.ReadyCondition); c != nil {
 			return c.Message
 		}
 		return ""
-	}, ContainSubstring(`do not understand the format "ignition", only cloud-config`)))
-	_, found := machines.Get("ignition")
+	}, ContainSubstring(`do not understand the format "toml", only cloud-config and ignition`)))
+	_, found := machines.Get("foreign")
 	g.Expect(found).To(BeFalse())
+}
+
+func TestFormatOfBootstrapDataIsPassedOn(t *testing.T) {
+	g := NewWithT(t)
+	s := newSample(t)
+	s.provisioned()
+	_, object := s.addMachine("ignited", map[string]string{"value": "{}", "format": "ignition"})
+	g.Eventually(get(t, object), patience).Should(WithTransform(state, Equal(labv1.InstanceRunning)))
+	g.Expect(machines.spec("ignited").Format).To(Equal(machine.Ignition))
+}
+
+// bootstrapExec returns status, reason and message of the condition, apart from its time.
+func bootstrapExec(object *labv1.LabMachine) string {
+	c := conditions.Get(object, labv1.BootstrapExecSucceededCondition)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + " " + c.Reason + " " + c.Message
+}
+
+func TestBootstrapIsReported(t *testing.T) {
+	g := NewWithT(t)
+	s := newSample(t)
+	s.provisioned()
+	_, object := s.addMachine("reported", map[string]string{"value": "x"})
+	shows := func(want string) {
+		t.Helper()
+		g.Eventually(get(t, object), patience).Should(WithTransform(bootstrapExec, Equal(want)))
+	}
+	shows("Unknown BootstrapRunning ")
+	machines.change("reported", func(i *machine.Info) {
+		i.Boot = guest.BootResult{State: guest.BootFailed, Message: "exit status 1"}
+	})
+	shows("False BootstrapFailed exit status 1")
+	machines.change("reported", func(i *machine.Info) {
+		i.Bootstrap = guest.BootstrapResult{State: guest.BootFailed, Message: "step: preRKE2Commands[0]\nexit code: 1"}
+	})
+	shows("False BootstrapFailed step: preRKE2Commands[0]\nexit code: 1")
+	machines.change("reported", func(i *machine.Info) { i.Bootstrap = guest.BootstrapResult{State: guest.BootSucceeded} })
+	shows("True BootstrapSucceeded ")
 }
 
 func TestExcludedNodeIsDrained(t *testing.T) {

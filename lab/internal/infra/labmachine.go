@@ -102,6 +102,7 @@ func (r *machineReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		setReady(object)
 		patchErr := helper.Patch(ctx, object, patch.WithOwnedConditions{Conditions: []string{
 			clusterv1.ReadyCondition, labv1.InstanceRunningCondition, labv1.UserDataSucceededCondition,
+			labv1.BootstrapExecSucceededCondition,
 		}})
 		if !object.DeletionTimestamp.IsZero() {
 			patchErr = kerrors.FilterOut(patchErr, isNotFound)
@@ -163,7 +164,7 @@ func (r *machineReconciler) reconcile(ctx context.Context, object *labv1.LabMach
 }
 
 func (r *machineReconciler) boot(ctx context.Context, object *labv1.LabMachine, machineOwner *clusterv1.Machine, cluster *clusterv1.Cluster) (reconcile.Result, error) {
-	data, err := r.bootstrapData(ctx, machineOwner)
+	data, format, err := r.bootstrapData(ctx, machineOwner)
 	if err != nil {
 		setWaiting(object, labv1.WaitingForBootstrapDataReason, err.Error())
 		return reconcile.Result{}, err
@@ -177,7 +178,7 @@ func (r *machineReconciler) boot(ctx context.Context, object *labv1.LabMachine, 
 	}
 	spec := machine.Spec{
 		Name: object.Name, Cluster: cluster.Name, Role: machine.Worker,
-		BootstrapData: data, ProviderID: "lab://" + cluster.Name + "/" + object.Name, FailureDomain: object.Spec.FailureDomain,
+		BootstrapData: data, Format: format, ProviderID: "lab://" + cluster.Name + "/" + object.Name, FailureDomain: object.Spec.FailureDomain,
 		LabBinary: r.labBinary, KubeBinary: r.kubeBinary,
 	}
 	if util.IsControlPlaneMachine(machineOwner) {
@@ -201,20 +202,21 @@ func (r *machineReconciler) boot(ctx context.Context, object *labv1.LabMachine, 
 	return reconcile.Result{}, nil
 }
 
-func (r *machineReconciler) bootstrapData(ctx context.Context, owner *clusterv1.Machine) ([]byte, error) {
+func (r *machineReconciler) bootstrapData(ctx context.Context, owner *clusterv1.Machine) ([]byte, machine.Format, error) {
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: owner.Namespace, Name: *owner.Spec.Bootstrap.DataSecretName}
 	if err := r.client.Get(ctx, key, secret); err != nil {
-		return nil, fmt.Errorf("bootstrap data of Machine %s: %w", owner.Name, err)
+		return nil, "", fmt.Errorf("bootstrap data of Machine %s: %w", owner.Name, err)
 	}
 	data, ok := secret.Data["value"]
 	if !ok {
-		return nil, fmt.Errorf("bootstrap data of Machine %s: Secret %s has no key \"value\"", owner.Name, secret.Name)
+		return nil, "", fmt.Errorf("bootstrap data of Machine %s: Secret %s has no key \"value\"", owner.Name, secret.Name)
 	}
-	if format := string(secret.Data["format"]); format != "" && format != "cloud-config" {
-		return nil, fmt.Errorf("bootstrap data of Machine %s: lab machines do not understand the format %q, only cloud-config", owner.Name, format)
+	format := machine.Format(secret.Data["format"])
+	if err := format.Validate(); err != nil {
+		return nil, "", fmt.Errorf("bootstrap data of Machine %s: %w", owner.Name, err)
 	}
-	return data, nil
+	return data, format, nil
 }
 
 // adopt takes over the machine that the object names by its provider id, when
