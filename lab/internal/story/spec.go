@@ -27,6 +27,8 @@ type Spec struct {
 	DrainSeconds int
 	// ControlPlane is the name of the control plane object where it is not the cluster's.
 	ControlPlane string
+	// Format is that of the bootstrap data, where it is not the default one.
+	Format string
 }
 
 func (s Spec) planeKey() client.ObjectKey {
@@ -83,7 +85,7 @@ func (s Spec) controlPlane() client.Object {
 	return s.object(controlPlaneKind.GroupVersion().String(), controlPlaneKind.Kind, s.Name, fields{
 		"replicas": int64(s.Servers), "version": s.Version, "registrationMethod": "control-plane-endpoint",
 		"rolloutStrategy": fields{"type": "RollingUpdate", "rollingUpdate": fields{"maxSurge": int64(s.MaxSurge)}},
-		"agentConfig":     fields{},
+		"agentConfig":     s.agentConfig(),
 		"serverConfig": fields{
 			"cni":               "none",
 			"disableComponents": fields{"kubernetesComponents": []any{"cloudController"}},
@@ -110,7 +112,14 @@ func (s Spec) deletion() fields {
 
 func (s Spec) workerConfig() client.Object {
 	return s.object("bootstrap.cluster.x-k8s.io/v1beta2", "RKE2ConfigTemplate", s.Name+"-workers",
-		fields{"template": fields{"spec": fields{"agentConfig": fields{}}}})
+		fields{"template": fields{"spec": fields{"agentConfig": s.agentConfig()}}})
+}
+
+func (s Spec) agentConfig() fields {
+	if s.Format == "" {
+		return fields{}
+	}
+	return fields{"format": s.Format}
 }
 
 func (s Spec) workers() client.Object {

@@ -40,7 +40,7 @@ type Setup struct {
 // All returns the stories in the order in which they are run. The longest ones come early, so that the others run
 // beside them.
 func All() []Story {
-	return []Story{foundingBug, takeover, moveCluster, foundingBugControl, scale313, surgeZero, deleteCluster, singleServerReplace, installRelease}
+	return []Story{foundingBug, takeover, moveCluster, foundingBugControl, scale313, surgeZero, deleteCluster, singleServerReplace, installRelease, ignitionBoot}
 }
 
 // Find returns the stories of those names.
