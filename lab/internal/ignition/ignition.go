@@ -140,20 +140,24 @@ func reported(found report.Report, err error) error {
 
 // ignored names the parts of a config that a lab machine does not act on.
 func ignored(c *types.Config) []string {
+	proxy, timeouts := c.Ignition.Proxy, c.Ignition.Timeouts
 	var names []string
 	for _, part := range []struct {
-		name    string
-		entries int
+		name  string
+		given bool
 	}{
-		{"kernelArguments", len(c.KernelArguments.ShouldExist) + len(c.KernelArguments.ShouldNotExist)},
-		{"passwd.groups", len(c.Passwd.Groups)},
-		{"passwd.users", len(c.Passwd.Users)},
-		{"storage.disks", len(c.Storage.Disks)},
-		{"storage.filesystems", len(c.Storage.Filesystems)},
-		{"storage.luks", len(c.Storage.Luks)},
-		{"storage.raid", len(c.Storage.Raid)},
+		{"ignition.proxy", proxy.HTTPProxy != nil || proxy.HTTPSProxy != nil || len(proxy.NoProxy) > 0},
+		{"ignition.security", len(c.Ignition.Security.TLS.CertificateAuthorities) > 0},
+		{"ignition.timeouts", timeouts.HTTPResponseHeaders != nil || timeouts.HTTPTotal != nil},
+		{"kernelArguments", len(c.KernelArguments.ShouldExist)+len(c.KernelArguments.ShouldNotExist) > 0},
+		{"passwd.groups", len(c.Passwd.Groups) > 0},
+		{"passwd.users", len(c.Passwd.Users) > 0},
+		{"storage.disks", len(c.Storage.Disks) > 0},
+		{"storage.filesystems", len(c.Storage.Filesystems) > 0},
+		{"storage.luks", len(c.Storage.Luks) > 0},
+		{"storage.raid", len(c.Storage.Raid) > 0},
 	} {
-		if part.entries > 0 {
+		if part.given {
 			names = append(names, part.name)
 		}
 	}

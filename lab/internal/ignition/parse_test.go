@@ -97,6 +97,7 @@ func TestParse(t *testing.T) {
 			"what has no effect", config(`"passwd": {"users": [{"name": "core"}]}, "storage": {"disks": [{"device": "/dev/sda"}]}, "kernelArguments": {"shouldExist": ["quiet"]}`),
 			Config{Ignored: []string{"kernelArguments", "passwd.users", "storage.disks"}},
 		},
+		{"other ways to fetch", `{"ignition": {"version": "3.3.0", "timeouts": {"httpTotal": 1}, "proxy": {"httpProxy": "http://p"}}}`, Config{Ignored: []string{"ignition.proxy", "ignition.timeouts"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Parse([]byte(test.data))
