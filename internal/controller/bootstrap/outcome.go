@@ -26,7 +26,7 @@ const (
 	bootPatience = 15 * time.Minute
 	// bootRetry is when to look again at a machine that has no Node: its infrastructure object is not watched, because
 	// most of its changes are of no interest here and there may be many.
-	bootRetry = time.Minute
+	bootRetry = 30 * time.Second
 	// lateRetry is when to look again at one that has none for long.
 	lateRetry = 5 * time.Minute
 )

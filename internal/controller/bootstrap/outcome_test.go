@@ -32,11 +32,11 @@ func TestOutcome(t *testing.T) {
 		"joined": {boot{node: "n", reported: says(metav1.ConditionFalse)}, metav1.ConditionTrue, "BootstrapSucceeded", nil, 0},
 		"at work": {
 			boot{}, metav1.ConditionUnknown, "WaitingForNode",
-			[]string{"the machine has its bootstrap data; it has no Node yet"}, time.Minute,
+			[]string{"the machine has its bootstrap data; it has no Node yet"}, bootRetry,
 		},
 		"failed": {
 			boot{infrastructure: "its LabMachine", reported: says(metav1.ConditionFalse)}, metav1.ConditionFalse, "BootstrapFailed",
-			[]string{"its LabMachine reports that the bootstrap failed: step: preRKE2Commands[0]\nno licence"}, time.Minute,
+			[]string{"its LabMachine reports that the bootstrap failed: step: preRKE2Commands[0]\nno licence"}, bootRetry,
 		},
 		"failed long ago": {
 			boot{infrastructure: "its LabMachine", reported: says(metav1.ConditionFalse), late: true}, metav1.ConditionFalse,

@@ -31,7 +31,7 @@ const (
 	// execCondition is the condition of a LabMachine that tells how the bootstrap went.
 	execCondition = "BootstrapExecSucceeded"
 	// conditionLimit is how long a condition may take to follow what it tells of.
-	conditionLimit = time.Minute
+	conditionLimit = 2 * time.Minute
 
 	failingWorker = "failing"
 	// failureReason is what the failing worker's command says before it fails.
@@ -57,6 +57,7 @@ func playIgnition(ctx context.Context, r *Run) error {
 		return err
 	}
 	c.checkTold(ctx, labMachineKind, failingWorker, execCondition, "False BootstrapFailed", "step: preRKE2Commands[0]", failureReason)
+	c.checkMirrored(ctx)
 	failed := &clusterv1.Machine{}
 	if err := r.Management.Get(ctx, client.ObjectKey{Namespace: namespace, Name: failingWorker}, failed); err != nil {
 		return fmt.Errorf("read the failing worker: %w", err)
