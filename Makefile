@@ -127,7 +127,9 @@ unit: prerequisites envtest ## Run the tests that need no laboratory
 FUZZTIME ?= 60s
 
 .PHONY: fuzz
-fuzz: ## Convert arbitrary objects of every kind between the API versions, there and back, for FUZZTIME each
+fuzz: ## Convert arbitrary objects between the API versions and render arbitrary content, for FUZZTIME each
+	go test ./internal/render -run '^$$' -fuzz '^FuzzCloudConfig$$' -fuzztime $(FUZZTIME)
+	go test ./internal/render -run '^$$' -fuzz '^FuzzIgnition$$' -fuzztime $(FUZZTIME)
 	go test ./internal/conversion -run TestRoundTrip -count=1 -timeout 0 -v -args -fuzz-time $(FUZZTIME)
 
 # Two of them fill two cores most of the time; with more, the probes starve.

@@ -2,10 +2,14 @@ package render
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/utils/ptr"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 )
@@ -47,6 +51,27 @@ func TestUserContentIsKept(t *testing.T) {
 				t.Errorf("%q became %q", content, text)
 			}
 		}
+	}
+}
+
+// A megabyte that is no plain text survives, too. It fits into the Secret when it is compressed.
+func TestLargeContentIsKept(t *testing.T) {
+	content := bytes.Repeat([]byte("1 MB of\r\n{{ text }}\t\x80"), 1<<20/21+1)
+	in := worker()
+	in.Config.GzipUserData = ptr.To(true)
+	in.Config.Files = []bootstrapv1.File{{Path: "/large", ContentFrom: &bootstrapv1.FileSource{}}}
+	in.Contents.Files = map[int][]byte{0: content}
+	unpacker, err := gzip.NewReader(bytes.NewReader(mustBootstrap(t, in)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(unpacker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := writtenFiles(parse(t, data))
+	if err != nil || !bytes.Equal(kept["/large"], content) {
+		t.Errorf("%d bytes became %d (%v)", len(content), len(kept["/large"]), err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 
@@ -177,12 +178,21 @@ func userFiles(in *Input) ([]file, error) {
 		if !strings.HasPrefix(spec.Path, "/") {
 			return nil, fmt.Errorf("files[%d]: path %q is not absolute", i, spec.Path)
 		}
+		if !isName(spec.Path) || !isName(spec.Owner) {
+			return nil, fmt.Errorf("files[%d] (%q): path and owner have to be text, in UTF-8 and without null characters",
+				i, spec.Path)
+		}
 		files = slices.DeleteFunc(files, func(f file) bool { return f.path == spec.Path })
 		files = append(files, file{
 			path: spec.Path, owner: spec.Owner, mode: spec.Permissions, encoding: spec.Encoding, content: content,
 		})
 	}
 	return files, nil
+}
+
+// isName tells whether a document can carry s and a machine can have a file or user of that name.
+func isName(s string) bool {
+	return utf8.ValidString(s) && !strings.Contains(s, "\x00")
 }
 
 // validMode tells whether s is empty or at most four octal digits, with or without a leading "0o".

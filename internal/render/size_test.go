@@ -28,6 +28,9 @@ func TestSizeOfOrdinaryData(t *testing.T) {
 			for _, airGapped := range []bool{false, true} {
 				in := role()
 				in.Limit = awsLimit
+				if in.CAs != nil {
+					in.CAs = realisticCAs()
+				}
 				in.Config.AgentConfig.Format, in.Config.AgentConfig.AirGapped = format, airGapped
 				text := noise(12 << 10)
 				for i, path := range []string{"/etc/a", "/etc/b", "/etc/c"} {
@@ -44,6 +47,17 @@ func TestSizeOfOrdinaryData(t *testing.T) {
 			}
 		}
 	}
+}
+
+// realisticCAs are as large as those that are made for a cluster, which compress no better.
+func realisticCAs() *CAs {
+	text, next := noise(8<<10), 0
+	pem := func(kind string, bytes int) []byte {
+		next += bytes
+		return []byte("-----BEGIN " + kind + "-----\n" + text[next-bytes:next] + "\n-----END " + kind + "-----\n")
+	}
+	pair := func() KeyPair { return KeyPair{Cert: pem("CERTIFICATE", 560), Key: pem("EC PRIVATE KEY", 164)} }
+	return &CAs{Server: pair(), Client: pair(), EtcdServer: pair(), EtcdPeer: pair()}
 }
 
 func TestSizeLimit(t *testing.T) {

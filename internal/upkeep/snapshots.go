@@ -85,7 +85,7 @@ func (u *Upkeep) referenced(ctx context.Context, namespace string, ref *corev1.O
 	key := client.ObjectKey{Namespace: namespace, Name: ref.Name}
 	if ref.Namespace != "" && ref.Namespace != namespace {
 		if !u.CrossNamespaceReferences {
-			return nil, fmt.Errorf("Secret %s/%s is in another namespace and is not read", ref.Namespace, ref.Name)
+			return nil, fmt.Errorf("read Secret %s/%s: it is in another namespace, which is not allowed", ref.Namespace, ref.Name)
 		}
 		key.Namespace = ref.Namespace
 	}
@@ -96,7 +96,7 @@ func (u *Upkeep) referenced(ctx context.Context, namespace string, ref *corev1.O
 	out := map[string][]byte{}
 	for from, to := range names {
 		if len(secret.Data[from]) == 0 {
-			return nil, fmt.Errorf("Secret %s has no value under the key %q", key, from)
+			return nil, fmt.Errorf("read Secret %s: it has no value under the key %q", key, from)
 		}
 		out[to] = secret.Data[from]
 	}

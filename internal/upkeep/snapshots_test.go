@@ -104,13 +104,13 @@ func TestUnfitSnapshotSettings(t *testing.T) {
 		secret *corev1.Secret
 		change func(*controlplanev1.EtcdS3)
 	}{
-		`s3.s3CredentialSecret: Secret demo/s3 has no value under the key "aws_access_key_id"`: {
+		`s3.s3CredentialSecret: read Secret demo/s3: it has no value under the key "aws_access_key_id"`: {
 			secret: s3Secret(func(data map[string][]byte) { delete(data, "aws_access_key_id") }),
 		},
-		`s3.endpointCAsecret: Secret demo/s3 has no value under the key "ca.pem"`: {
+		`s3.endpointCAsecret: read Secret demo/s3: it has no value under the key "ca.pem"`: {
 			secret: s3Secret(func(data map[string][]byte) { delete(data, "ca.pem") }),
 		},
-		`s3.s3CredentialSecret: Secret other/s3 is in another namespace and is not read`: {
+		`s3.s3CredentialSecret: read Secret other/s3: it is in another namespace, which is not allowed`: {
 			secret: s3Secret(nil), change: func(s3 *controlplanev1.EtcdS3) { s3.S3CredentialSecret.Namespace = "other" },
 		},
 		`s3.s3CredentialSecret: read Secret demo/gone: secrets "gone" not found`: {

@@ -89,15 +89,21 @@ func (r *Reconciler) report(ctx context.Context, config *bootstrapv1.RKE2Config,
 	}
 	setConditions(config, t, w, err)
 	err = kerrors.NewAggregate([]error{err, patchConfig(ctx, helper, config, err == nil)})
-	switch {
-	case err != nil:
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: t.retry(w)}, nil
+}
+
+// retry is when to look again at what is not watched; zero when all is.
+func (t *target) retry(w *wait) time.Duration {
+	switch {
 	case w != nil:
-		return ctrl.Result{RequeueAfter: w.retry}, nil
+		return w.retry
 	case t.boot != nil:
-		return ctrl.Result{RequeueAfter: t.boot.retry()}, nil
+		return t.boot.retry()
 	default:
-		return ctrl.Result{}, nil
+		return 0
 	}
 }
 
