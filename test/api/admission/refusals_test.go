@@ -72,17 +72,14 @@ func TestChangeIsRefused(t *testing.T) {
 
 func TestMachinesAreRefused(t *testing.T) {
 	namespace := space(t, nil)
-	files := []any{map[string]any{"path": "/a", "encoding": "gzip"}}
 	config := parse(t, namespace, machineConfig)
-	set(t, config, "ignition", "spec", "agentConfig", "format")
-	set(t, config, files, "spec", "files")
+	set(t, config, "proxy.example", "spec", "agentConfig", "proxy", "httpProxy")
 	refused(t, kube.Create(t.Context(), config, client.DryRunAll),
-		`spec.files[0].encoding: Invalid value: "gzip": Ignition writes files as they are`)
+		`spec.agentConfig.proxy.httpProxy: Invalid value: "(not shown)": give the URL of a proxy`)
 
 	template := parse(t, namespace, `{apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: RKE2ConfigTemplate, metadata: {name: a}}`)
-	set(t, template, "ignition", "spec", "template", "spec", "agentConfig", "format")
-	set(t, template, files, "spec", "template", "spec", "files")
-	refused(t, kube.Create(t.Context(), template, client.DryRunAll), "spec.template.spec.files[0].encoding")
+	set(t, template, "proxy.example", "spec", "template", "spec", "agentConfig", "proxy", "httpProxy")
+	refused(t, kube.Create(t.Context(), template, client.DryRunAll), "spec.template.spec.agentConfig.proxy.httpProxy")
 
 	servers := parse(t, namespace, `{apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: RKE2ControlPlaneTemplate, metadata: {name: a}}`)
 	set(t, servers, "https://join:9345", "spec", "template", "spec", "registrationAddress")
