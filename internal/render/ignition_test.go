@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,19 +75,7 @@ func TestIgnitionGolden(t *testing.T) {
 			}
 			parseIgnition(t, out.Data)
 			got := readable(t, out.Data)
-			golden := filepath.Join("testdata", "ignition-"+name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("not as in %s (run with -update to accept):\n%s", golden, diff)
-			}
+			compareGolden(t, "ignition-"+name, got)
 			again, err := Bootstrap(in)
 			if err != nil || !bytes.Equal(again.Data, out.Data) {
 				t.Errorf("the same input gave other bytes (%v)", err)

@@ -66,12 +66,11 @@ printf '%%s  %%s\n' %s "$bootstrap_tmp/install.sh" | sha256sum -c -
     sh "$bootstrap_tmp/install.sh"
 rm -rf "$bootstrap_tmp" "$bootstrap_mark"
 fi
-`, quote(in.Version.String()), in.Role.service(), installOptions(in))
+`, quote(in.Version.String()), in.Role.service(), installOptions(&from))
 }
 
 // installOptions returns the further variables of the install script, each after a space.
-func installOptions(in *Input) string {
-	from := ptr.Deref(in.Config.AgentConfig.Install, bootstrapv1.Install{})
+func installOptions(from *bootstrapv1.Install) string {
 	var b strings.Builder
 	for _, option := range []struct{ name, value string }{
 		{"INSTALL_RKE2_ARTIFACT_URL", from.ArtifactURL}, {"INSTALL_RKE2_CHANNEL_URL", from.ChannelURL},

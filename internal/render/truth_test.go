@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,19 +77,7 @@ func TestTruthGolden(t *testing.T) {
 			} else {
 				parse(t, got)
 			}
-			golden := filepath.Join("testdata", "truth", c.name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("not as in %s (run with -update to accept):\n%s", golden, diff)
-			}
+			compareGolden(t, filepath.Join("truth", c.name), got)
 		})
 	}
 }
@@ -115,23 +102,20 @@ func machineOf(t *testing.T, shell string, in *Input, programs map[string]string
 	if in.Config.AgentConfig.Format == bootstrapv1.Ignition {
 		return ignite(t, shell, mustBootstrap(t, *in), programs)
 	}
+	data := mustBootstrap(t, *in)
 	var document struct {
 		Files    []writeFile `json:"write_files"`
 		Commands [][]string  `json:"runcmd"`
 	}
-	if err := yaml.Unmarshal(mustBootstrap(t, *in), &document); err != nil {
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		t.Fatal(err)
+	}
+	contents, err := writtenFiles(parse(t, data))
+	if err != nil {
 		t.Fatal(err)
 	}
 	m := ignitedMachine{root: t.TempDir(), shell: shell}
 	for _, f := range document.Files {
-		content := []byte(f.Content)
-		if f.Encoding == "b64" {
-			decoded, err := base64.StdEncoding.DecodeString(f.Content)
-			if err != nil {
-				t.Fatal(err)
-			}
-			content = decoded
-		}
 		mode := os.FileMode(0o644)
 		if _, err := fmt.Sscanf(f.Permissions, "%o", &mode); err != nil {
 			t.Fatalf("%s: %v", f.Path, err)
@@ -139,7 +123,7 @@ func machineOf(t *testing.T, shell string, in *Input, programs map[string]string
 		if f.Owner != "root:root" {
 			t.Errorf("%s belongs to %s", f.Path, f.Owner)
 		}
-		m.write(t, f.Path, content, mode)
+		m.write(t, f.Path, contents[f.Path], mode)
 	}
 	if len(document.Commands) != 1 {
 		t.Fatalf("runcmd: %v", document.Commands)

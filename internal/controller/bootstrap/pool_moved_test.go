@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	"github.com/drover-project/drover/internal/world/secrets"
@@ -19,14 +18,11 @@ func TestMovedPool(t *testing.T) {
 	w := running(t)
 	w.pool(nil, nil)
 	before := w.hasData("pool")
-	w.updateCluster(func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
-	w.eventually(func(g Gomega) {
-		g.Expect(conditions.IsTrue(w.config("pool"), clusterv1.PausedCondition)).To(BeTrue())
-	})
+	w.pause()
 	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Bootstrap.DataSecretName = ptr.To("pool") })
 	config := w.config("pool")
 	w.patchStatus(config, func() { config.Status = bootstrapv1.RKE2ConfigStatus{} })
-	w.updateCluster(func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(false) })
+	w.resume()
 	w.Expect(w.hasData("pool").ResourceVersion).To(Equal(before.ResourceVersion))
 	w.updatePool(func(p *clusterv1.MachinePool) { p.Spec.Template.Spec.Version = "v1.36.4+rke2r1" })
 	w.renewed("v1.36.4+rke2r1")

@@ -8,18 +8,17 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
+
+	"github.com/drover-project/drover/internal/world/scope"
 )
 
-const (
-	// supervisorPort is the port of RKE2's supervisor. It is fixed in RKE2.
-	supervisorPort = "9345"
-	// supervisorTimeout bounds one question to a supervisor.
-	supervisorTimeout = 5 * time.Second
-)
+// supervisorTimeout bounds one question to a supervisor.
+const supervisorTimeout = 5 * time.Second
 
 func supervisorURL(address string) string {
-	return "https://" + net.JoinHostPort(address, supervisorPort)
+	return "https://" + net.JoinHostPort(address, strconv.Itoa(scope.RegistrationPort))
 }
 
 // pingSupervisor asks RKE2's supervisor at a URL whether it is there. That needs no credentials, and whoever answers has
