@@ -51,13 +51,13 @@ func problems(cp *controlplanev1.RKE2ControlPlane) []string {
 		out = append(out, fmt.Sprintf("spec.version %q: %v", cp.Spec.Version, err))
 	}
 	if t := cp.Spec.RolloutTypeOrDefault(); t != controlplanev1.RollingUpdateStrategyType {
-		out = append(out, fmt.Sprintf("spec.rolloutStrategy.type %q is not known: set it to RollingUpdate or leave it out", t))
+		out = append(out, fmt.Sprintf("type %q of the rollout strategy is not known: set it to RollingUpdate or leave it out", t))
 	}
-	if surge := maxSurge(cp); surge != nil && *surge != intstr.FromInt32(0) && *surge != intstr.FromInt32(1) {
-		out = append(out, fmt.Sprintf("spec.rolloutStrategy.rollingUpdate.maxSurge is %s: set it to 0 or 1, an etcd cluster grows by one member at a time", surge.String()))
+	if surge := cp.Spec.MaxSurge(); surge != nil && *surge != intstr.FromInt32(0) && *surge != intstr.FromInt32(1) {
+		out = append(out, fmt.Sprintf("maxSurge of the rollout strategy is %s: set it to 0 or 1, an etcd cluster grows by one member at a time", surge.String()))
 	}
 	if replicas := cp.Spec.ReplicasOrDefault(); cp.Spec.MaxSurgeOrDefault() == 0 && replicas < 3 {
-		out = append(out, fmt.Sprintf("spec.rolloutStrategy.rollingUpdate.maxSurge is 0 with %d replicas: set it to 1 or use at least 3 replicas, or a rollout would lose etcd's quorum", replicas))
+		out = append(out, fmt.Sprintf("maxSurge of the rollout strategy is 0 with %d replicas: set it to 1 or use at least 3 replicas, or a rollout would lose etcd's quorum", replicas))
 	}
 	if name := cp.Spec.AgentConfig.NodeName; name != "" && !strings.Contains(name, "{{") && cp.Spec.ReplicasOrDefault() > 1 {
 		out = append(out, fmt.Sprintf("spec.agentConfig.nodeName is %q for all servers: RKE2 takes in no second node of a name; "+
@@ -77,13 +77,6 @@ func foreignMachines(s *scope.Scope) []string {
 	slices.Sort(names)
 	return []string{fmt.Sprintf("Machines %s are control-plane Machines of Cluster %s and not controlled by this control plane: "+
 		"make it their controller (metadata.ownerReferences) or delete them", strings.Join(names, ", "), s.Cluster.Name)}
-}
-
-func maxSurge(cp *controlplanev1.RKE2ControlPlane) *intstr.IntOrString {
-	if cp.Spec.RolloutStrategy == nil || cp.Spec.RolloutStrategy.RollingUpdate == nil {
-		return nil
-	}
-	return cp.Spec.RolloutStrategy.RollingUpdate.MaxSurge
 }
 
 func cluster(s *scope.Scope, at time.Time) model.Cluster {

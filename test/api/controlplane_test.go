@@ -84,7 +84,7 @@ func TestControlPlaneRefused(t *testing.T) {
 			func(s *controlplanev1.RKE2ControlPlaneSpec) {
 				s.RolloutStrategy = &controlplanev1.RolloutStrategy{Type: "OnDelete"}
 			},
-			"spec.rolloutStrategy.type: Invalid value: \"OnDelete\": rolloutStrategy.type must be RollingUpdate"},
+			"spec.rolloutStrategy.type: Invalid value: \"OnDelete\": the type of a rollout must be RollingUpdate"},
 		"no replicas": {
 			func(s *controlplanev1.RKE2ControlPlaneSpec) { s.Replicas = ptr.To[int32](0) },
 			"spec.replicas: Invalid value: 0: replicas must be at least 1"},

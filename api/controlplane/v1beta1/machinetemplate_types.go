@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // RKE2ControlPlaneMachineTemplate is what the servers' Machines are made from.
@@ -32,4 +33,22 @@ type RKE2ControlPlaneMachineTemplate struct {
 	// ever. Parts of a second count as a whole one.
 	// +optional
 	NodeDeletionTimeout *metav1.Duration `json:"nodeDeletionTimeout,omitempty"`
+
+	// readinessGates are conditions of a Machine, set by others, that have to be true for the Machine to be ready. Those
+	// Drover sets itself are always among them. Changes reach existing Machines without replacing a server.
+	// +optional
+	// +listType=map
+	// +listMapKey=conditionType
+	// +kubebuilder:validation:MaxItems=32
+	ReadinessGates []clusterv1.MachineReadinessGate `json:"readinessGates,omitempty"`
+
+	// taints are taints that Cluster API keeps on the servers' nodes, where its feature MachineTaintPropagation is on.
+	// agentConfig.nodeTaints are those RKE2 registers a node with. Changes reach existing Machines without replacing a
+	// server.
+	// +optional
+	// +listType=map
+	// +listMapKey=key
+	// +listMapKey=effect
+	// +kubebuilder:validation:MaxItems=64
+	Taints []clusterv1.MachineTaint `json:"taints,omitempty"`
 }

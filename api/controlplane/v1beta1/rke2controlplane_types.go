@@ -66,6 +66,15 @@ type RKE2ControlPlaneSpec struct {
 	// remediationStrategy limits how servers a MachineHealthCheck found unhealthy are replaced.
 	// +optional
 	RemediationStrategy *controlplanev1.RemediationStrategy `json:"remediationStrategy,omitempty"`
+
+	// rollout says when servers are replaced although nothing about them has changed.
+	// +optional
+	Rollout controlplanev1.RolloutSpec `json:"rollout,omitempty,omitzero"`
+
+	// remediation is remediationStrategy with the names KubeadmControlPlane gives its fields. Give each setting in one of
+	// the two.
+	// +optional
+	Remediation controlplanev1.RemediationSpec `json:"remediation,omitempty,omitzero"`
 }
 
 // RKE2ControlPlane keeps a number of RKE2 servers of one version running.

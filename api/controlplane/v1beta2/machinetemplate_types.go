@@ -27,6 +27,24 @@ type RKE2ControlPlaneMachineTemplateSpec struct {
 	// are being deleted, without replacing a server.
 	// +optional
 	Deletion RKE2ControlPlaneMachineTemplateDeletionSpec `json:"deletion,omitempty,omitzero"`
+
+	// readinessGates are conditions of a Machine, set by others, that have to be true for the Machine to be ready. Those
+	// Drover sets itself are always among them. Changes reach existing Machines without replacing a server.
+	// +optional
+	// +listType=map
+	// +listMapKey=conditionType
+	// +kubebuilder:validation:MaxItems=32
+	ReadinessGates []clusterv1.MachineReadinessGate `json:"readinessGates,omitempty"`
+
+	// taints are taints that Cluster API keeps on the servers' nodes, where its feature MachineTaintPropagation is on.
+	// agentConfig.nodeTaints are those RKE2 registers a node with. Changes reach existing Machines without replacing a
+	// server.
+	// +optional
+	// +listType=map
+	// +listMapKey=key
+	// +listMapKey=effect
+	// +kubebuilder:validation:MaxItems=64
+	Taints []clusterv1.MachineTaint `json:"taints,omitempty"`
 }
 
 // RKE2ControlPlaneMachineTemplateDeletionSpec holds the time limits of deleting a Machine.

@@ -16,6 +16,7 @@ import (
 // +kubebuilder:validation:XValidation:rule=`self.?version.orValue("") != "" || (oldSelf.hasValue() && oldSelf.?version.orValue("") == "")`,message="version is required: set it to the RKE2 release of the servers, for example v1.36.3+rke2r1",fieldPath=".version",reason=FieldValueRequired,optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule=`self.?registrationMethod.orValue("") != "address" || self.?registrationAddress.orValue("") != "" || (oldSelf.?registrationMethod.orValue("") == "address" && oldSelf.?registrationAddress.orValue("") == "")`,message="registrationAddress is required with registrationMethod address: set it to the host name or address nodes join through",fieldPath=".registrationAddress",reason=FieldValueRequired,optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="self.?rolloutStrategy.?rollingUpdate.?maxSurge.orValue(1) != 0 || self.?replicas.orValue(1) >= 3 || (oldSelf.?rolloutStrategy.?rollingUpdate.?maxSurge.orValue(1) == 0 && oldSelf.?replicas.orValue(1) < 3)",message="maxSurge 0 needs replicas of at least 3: a server is removed before its replacement exists, and fewer would lose etcd's quorum; set maxSurge to 1 or raise replicas",fieldPath=".rolloutStrategy.rollingUpdate.maxSurge",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="self.?rollout.?strategy.?rollingUpdate.?maxSurge.orValue(1) != 0 || self.?replicas.orValue(1) >= 3 || (oldSelf.?rollout.?strategy.?rollingUpdate.?maxSurge.orValue(1) == 0 && oldSelf.?replicas.orValue(1) < 3)",message="maxSurge 0 needs replicas of at least 3: a server is removed before its replacement exists, and fewer would lose etcd's quorum; set maxSurge to 1 or raise replicas",fieldPath=".rollout.strategy.rollingUpdate.maxSurge",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="!has(self.serverConfig) || !has(self.serverConfig.cniMultusEnable) || !self.serverConfig.cniMultusEnable || (has(self.serverConfig.cni) && size(self.serverConfig.cni) > 0)",message="cniMultusEnable needs cni: Multus only adds networks to another CNI; set serverConfig.cni to the CNI it should use",fieldPath=".serverConfig.cni"
 type RKE2ControlPlaneSpec struct {
 	bootstrapv1.RKE2ConfigSpec `json:",inline"`
@@ -62,6 +63,15 @@ type RKE2ControlPlaneSpec struct {
 	// remediationStrategy limits how servers a MachineHealthCheck found unhealthy are replaced.
 	// +optional
 	RemediationStrategy *RemediationStrategy `json:"remediationStrategy,omitempty"`
+
+	// rollout says when servers are replaced although nothing about them has changed.
+	// +optional
+	Rollout RolloutSpec `json:"rollout,omitempty,omitzero"`
+
+	// remediation is remediationStrategy with the names KubeadmControlPlane gives its fields. Give each setting in one of
+	// the two.
+	// +optional
+	Remediation RemediationSpec `json:"remediation,omitempty,omitzero"`
 }
 
 // RKE2ControlPlane keeps a number of RKE2 servers of one version running.

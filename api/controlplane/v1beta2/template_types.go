@@ -61,6 +61,15 @@ type RKE2ControlPlaneTemplateResourceSpec struct {
 	// remediationStrategy limits how servers a MachineHealthCheck found unhealthy are replaced.
 	// +optional
 	RemediationStrategy *RemediationStrategy `json:"remediationStrategy,omitempty"`
+
+	// rollout says when servers are replaced although nothing about them has changed.
+	// +optional
+	Rollout RolloutSpec `json:"rollout,omitempty,omitzero"`
+
+	// remediation is remediationStrategy with the names KubeadmControlPlane gives its fields. Give each setting in one of
+	// the two.
+	// +optional
+	Remediation RemediationSpec `json:"remediation,omitempty,omitzero"`
 }
 
 // RKE2ControlPlaneTemplate is a template for RKE2ControlPlanes, used by ClusterClasses.

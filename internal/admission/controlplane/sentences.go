@@ -11,6 +11,6 @@ const (
 	maxSurgeOutOfRange          = "maxSurge must be 0 or 1: an etcd cluster grows by one member at a time"
 	maxSurgeNeedsServers        = "maxSurge 0 needs replicas of at least 3: a server is removed before its replacement exists, and fewer would lose etcd's quorum; set maxSurge to 1 or raise replicas"
 	multusWithoutCNI            = "cniMultusEnable needs cni: Multus only adds networks to another CNI; set serverConfig.cni to the CNI it should use"
-	rolloutTypeUnknown          = "rolloutStrategy.type must be RollingUpdate, the only one there is: set it or leave it out"
+	rolloutTypeUnknown          = "the type of a rollout must be RollingUpdate, the only one there is: set it or leave it out"
 	registrationAddressRequired = "registrationAddress is required with registrationMethod address: set it to the host name or address nodes join through"
 )

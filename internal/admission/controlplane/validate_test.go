@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 		"surge 2":                {change: surge(intstr.FromInt32(2)), want: want{Errors: []string{"spec.rolloutStrategy.rollingUpdate.maxSurge: Invalid value: 2: maxSurge must be 0 or 1"}}},
 		"surge in percent":       {change: surge(intstr.FromString("25%")), want: want{Errors: []string{`spec.rolloutStrategy.rollingUpdate.maxSurge: Invalid value: "25%": maxSurge must be the integer 0 or 1`}}},
 		"surge 0 with 1 server":  {change: func(cp *controlPlane) { surge(intstr.FromInt32(0))(cp); replicas(1)(cp) }, want: want{Errors: []string{"spec.rolloutStrategy.rollingUpdate.maxSurge: Invalid value: 0: maxSurge 0 needs replicas of at least 3"}}},
-		"another way to rollout": {change: func(cp *controlPlane) { cp.Spec.RolloutStrategy = &controlplanev1.RolloutStrategy{Type: "OnDelete"} }, want: want{Errors: []string{`spec.rolloutStrategy.type: Invalid value: "OnDelete": rolloutStrategy.type must be RollingUpdate`}}},
+		"another way to rollout": {change: func(cp *controlPlane) { cp.Spec.RolloutStrategy = &controlplanev1.RolloutStrategy{Type: "OnDelete"} }, want: want{Errors: []string{`spec.rolloutStrategy.type: Invalid value: "OnDelete": the type of a rollout must be RollingUpdate`}}},
 
 		"Multus alone":    {change: func(cp *controlPlane) { cp.Spec.ServerConfig.CNIMultusEnable = true }, want: want{Errors: []string{"spec.serverConfig.cni: Required value: cniMultusEnable needs cni"}}},
 		"Multus in front": {change: func(cp *controlPlane) { cp.Spec.ServerConfig.CNIMultusEnable, cp.Spec.ServerConfig.CNI = true, "canal" }},

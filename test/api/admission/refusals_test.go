@@ -22,7 +22,7 @@ func TestControlPlaneIsRefused(t *testing.T) {
 		"no servers":        {int64(0), []string{"replicas"}, "spec.replicas: Invalid value: 0: replicas must be at least 1"},
 		"surge":             {object(map[string]any{"rollingUpdate": map[string]any{"maxSurge": "25%"}}), []string{"rolloutStrategy"}, "maxSurge must be the integer 0 or 1"},
 		"surge 0":           {object(map[string]any{"rollingUpdate": map[string]any{"maxSurge": int64(0)}}), []string{"rolloutStrategy"}, "maxSurge 0 needs replicas of at least 3"},
-		"kind of rollout":   {"OnDelete", []string{"rolloutStrategy", "type"}, `spec.rolloutStrategy.type: Invalid value: "OnDelete": rolloutStrategy.type must be RollingUpdate`},
+		"kind of rollout":   {"OnDelete", []string{"rolloutStrategy", "type"}, `spec.rolloutStrategy.type: Invalid value: "OnDelete": the type of a rollout must be RollingUpdate`},
 		"Multus":            {true, []string{"serverConfig", "cniMultusEnable"}, "cniMultusEnable needs cni"},
 		"no address":        {"address", []string{"registrationMethod"}, "registrationAddress is required with registrationMethod address"},
 		"other namespace":   {object(map[string]any{"name": "a", "namespace": "other"}), []string{"serverConfig", "auditPolicySecret"}, `spec.serverConfig.auditPolicySecret.namespace: Invalid value: "other": a Secret of another namespace is not read`},
