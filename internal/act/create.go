@@ -44,6 +44,13 @@ func (a *Actor) createMachine(ctx context.Context, s *scope.Scope, snap model.Sn
 	if err != nil {
 		return fmt.Errorf("create server: %w", err)
 	}
+	serves, err := a.replacementFor(ctx, s, cp)
+	if err != nil {
+		return err
+	}
+	if serves != "" {
+		server.Machine.Annotations[controlplanev1.RemediationForAnnotation] = serves
+	}
 	return a.createServer(ctx, server)
 }
 

@@ -33,6 +33,14 @@ func (a *Actor) deleteMachine(ctx context.Context, s *scope.Scope, snap model.Sn
 	if !m.DeletionTimestamp.IsZero() {
 		return nil
 	}
+	if act.Remediate {
+		if !desired.Marked(m) {
+			return refuse("Machine %s is not marked by a MachineHealthCheck any more", m.Name)
+		}
+		if err := a.recordRemediation(ctx, s, act); err != nil {
+			return err
+		}
+	}
 	if !whole {
 		for hook := range desired.Hooks() {
 			if !has(m, hook) {

@@ -41,6 +41,10 @@ type DeleteMachine struct {
 	Machine string `json:"machine"`
 	// Why is one of the reasons of the rule, for the event.
 	Why string `json:"why"`
+	// Remediate is true when a MachineHealthCheck wants the Machine replaced.
+	// Its replacement is then on record as such, as the Retry-th in a row.
+	Remediate bool `json:"remediate,omitzero"`
+	Retry     int  `json:"retry,omitzero"`
 }
 
 // RestoreHooks puts our hooks back on a Machine that lost them.

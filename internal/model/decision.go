@@ -28,6 +28,9 @@ type Wait struct {
 	Message string `json:"message"`
 	// Blockers are the objects that hold it up. Never empty.
 	Blockers []Blocker `json:"blockers,omitzero"`
+	// Operator is true when nothing ends the wait by itself: a person has to
+	// act, or another controller.
+	Operator bool `json:"operator,omitzero"`
 	// Recheck is when to look again even if no watch reports a change. Zero
 	// means that a watch will tell.
 	Recheck time.Duration `json:"recheckNanoseconds,omitzero"`

@@ -56,6 +56,12 @@ type Machine struct {
 	// user would like this Machine to be the next one to go.
 	DeletionWished bool `json:"deletionWished,omitzero"`
 
+	// Unhealthy is set when a MachineHealthCheck wants the Machine replaced.
+	Unhealthy *Mark `json:"unhealthy,omitzero"`
+	// RemediationFor is the replacement that the Machine was made for, nil for
+	// a Machine that replaces none.
+	RemediationFor *Remediation `json:"remediationFor,omitzero"`
+
 	// Deleting is true from the deletion timestamp on.
 	Deleting bool `json:"deleting,omitzero"`
 	// DeletingSince is that timestamp.

@@ -50,6 +50,8 @@ type ControlPlane struct {
 	ExcludeFromLoadBalancers bool `json:"excludeFromLoadBalancers,omitzero"`
 	// LoadBalancerSettle is how long to wait after the label was set.
 	LoadBalancerSettle time.Duration `json:"loadBalancerSettleNanoseconds,omitzero"`
+	// Remediation is how unhealthy servers may be replaced.
+	Remediation RemediationPolicy `json:"remediation,omitzero"`
 }
 
 // Cluster is what the planner needs of the CAPI Cluster.
@@ -87,7 +89,25 @@ type Etcd struct {
 	// Members is etcd's own list, sorted by ID. Unknown when no voter could
 	// be reached; the Reason says what was tried.
 	Members Fact[[]Member] `json:"members"`
+	// Path is the way that the list was read on, empty while it is unknown.
+	Path Path `json:"path,omitzero"`
 }
+
+// Path is a way to an etcd member.
+type Path string
+
+// The ways to etcd. A kubelet that is dead closes the first, a network that
+// does not reach the nodes the others.
+const (
+	// PortForward goes through the API server and the node's kubelet to the
+	// member's static pod.
+	PortForward Path = "port-forward"
+	// ClientPort goes straight to the member's client port (2379).
+	ClientPort Path = "client port"
+	// Supervisor is the member list that RKE2's supervisor (9345) gives. It
+	// says nothing about the members' health, and removes nobody.
+	Supervisor Path = "supervisor"
+)
 
 // Member is one entry of etcd's member list, together with the answer the
 // member itself gave.
@@ -97,6 +117,11 @@ type Member struct {
 	Name     string   `json:"name"`
 	PeerURLs []string `json:"peerURLs,omitzero"`
 	Learner  bool     `json:"learner,omitzero"`
+	// Version is etcd's own version as the member reports it, empty when it
+	// could not be asked.
+	Version string `json:"version,omitzero"`
+	// Path is the way the member was asked on, empty when there was none.
+	Path Path `json:"path,omitzero"`
 	// Leader is true when the members that answered agree on this one.
 	Leader bool `json:"leader,omitzero"`
 	// Answers is whether the member itself answered a status call. Unknown

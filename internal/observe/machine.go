@@ -38,6 +38,7 @@ func (o *Observer) machine(s *scope.Scope, m *clusterv1.Machine, w workloadView)
 	for _, a := range m.Status.Addresses {
 		out.Addresses = append(out.Addresses, a.Address)
 	}
+	out.Unhealthy, out.RemediationFor = mark(m), remediation(desired.RemediationFor(m))
 	hooks(m, &out)
 	deletion(m, &out)
 	nodeFacts(s, w, &out)

@@ -33,6 +33,7 @@ func controlPlane(s *scope.Scope) model.ControlPlane {
 		ExternalDatastore:        hasExternalDatastore(s),
 		ExcludeFromLoadBalancers: cp.Annotations[controlplanev1.LoadBalancerExclusionAnnotation] != "false",
 		LoadBalancerSettle:       loadBalancerSettle,
+		Remediation:              remediationPolicy(cp),
 	}
 }
 

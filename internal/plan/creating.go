@@ -26,6 +26,7 @@ var specCanBeFollowed = Rule{
 
 func (v *view) specProblems() model.Wait {
 	return model.Wait{
+		Operator: true,
 		Message:  strings.Join(v.ControlPlane.Problems, "; "),
 		Blockers: []model.Blocker{v.controlPlaneBlocker("correct the spec")},
 	}
@@ -67,6 +68,7 @@ var dataIsNotStartedOver = Rule{
 			return pass()
 		}
 		return wait(model.Wait{
+			Operator: true,
 			Message:  "all control-plane Machines are gone, and their etcd data with them",
 			Blockers: []model.Blocker{v.controlPlaneBlocker("restore an etcd snapshot, or delete the Cluster and create it anew")},
 		})
@@ -121,6 +123,9 @@ func (v *view) create(p model.Purpose) (model.Decision, bool) {
 func (v *view) cannotCreate() (model.Wait, bool) {
 	if len(v.ControlPlane.Problems) > 0 {
 		return v.specProblems(), true
+	}
+	if w, risky := v.riskyHop(); risky {
+		return w, true
 	}
 	if !v.ControlPlane.ExternalDatastore {
 		if !v.Etcd.Members.Known {

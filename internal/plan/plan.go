@@ -27,6 +27,8 @@ func rules() []Rule {
 		deadMemberGoesFirst,
 		orphanMemberIsRemoved,
 		brokenOutdatedServerGoesFirst,
+		brokenSurplusGoesFirst,
+		unhealthyServerIsReplaced,
 		releasedServerDisappears,
 		replacementBeforeDrain,
 		loadBalancersLetGoFirst,
@@ -39,6 +41,7 @@ func rules() []Rule {
 		joinerIsLetInFirst,
 		etcdConfirmsRemoval,
 		specCanBeFollowed,
+		etcdHopIsBridged,
 		firstServerStarts,
 		dataIsNotStartedOver,
 		oneServerJoinsAtATime,
@@ -76,9 +79,10 @@ func DecideWith(rules []Rule, s model.Snapshot) model.Decision {
 			}
 		}
 		d.Waits = append(d.Waits, v.heldBack()...)
+		d.Waits = append(d.Waits, v.notRemediated()...)
 		return d
 	}
-	return model.Decision{Rule: Settled}
+	return model.Decision{Rule: Settled, Waits: v.notRemediated()}
 }
 
 // Settled is the rule name of a decision that leaves nothing to do.

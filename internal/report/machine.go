@@ -44,6 +44,9 @@ func (r reporter) machineConditions(m *clusterv1.Machine) []metav1.Condition {
 		const kind = controlplanev1.MachineEtcdMemberHealthyCondition
 		out = append(out, r.remoteOf(m, seen, kind, func() metav1.Condition { return r.member(seen) }))
 	}
+	if c, ok := r.ownerRemediated(m, seen); ok {
+		out = append(out, c)
+	}
 	return out
 }
 

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -114,24 +112,6 @@ func (r reporter) summary(of, kind, notReason, unknownReason, reason string) met
 		return unknown(kind, controlplanev1.InternalErrorReason, err.Error())
 	}
 	return *c
-}
-
-// remediating tells that Machines are marked for replacement. Who marks them
-// waits for an answer.
-func (r reporter) remediating() metav1.Condition {
-	const kind = controlplanev1.RemediatingCondition
-	var marked []string
-	for _, m := range r.Machines {
-		if is(m.Status.Conditions, clusterv1.MachineOwnerRemediatedCondition, metav1.ConditionFalse) && m.DeletionTimestamp.IsZero() {
-			marked = append(marked, m.Name)
-		}
-	}
-	if len(marked) == 0 {
-		return no(kind, controlplanev1.NotRemediatingReason, "")
-	}
-	return no(kind, controlplanev1.NotRemediatingReason, fmt.Sprintf(
-		"A MachineHealthCheck marked %s; unhealthy servers are not replaced automatically, delete the Machine to have it replaced",
-		strings.Join(marked, ", ")))
 }
 
 // serverAddresses are the addresses that nodes can join through. Where they

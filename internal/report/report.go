@@ -70,6 +70,7 @@ func Make(in Input) Report {
 	status.ObservedGeneration = in.ControlPlane.Generation
 	status.Selector = selector(in.Cluster.Name)
 	status.AvailableServerIPs = r.serverAddresses()
+	status.LastRemediation = r.lastRemediation()
 	for _, c := range r.conditions() {
 		set(&status.Conditions, c, in.ControlPlane.Generation, in.Snapshot.Now)
 	}

@@ -120,6 +120,7 @@ func (o *Sighting) machine(s *model.Snapshot, m *model.Machine) Sight {
 	flag(&out, ForeignHook, len(m.ForeignPreTerminate) > 0)
 	flag(&out, Outdated, !m.UpToDate())
 	flag(&out, Provisioned, m.InfrastructureReady)
+	flag(&out, Marked, m.Unhealthy != nil && !m.Deleting)
 	flag(&out, NodeRef, m.NodeName != "")
 	_, listed := s.MemberOf(m.Name)
 	flag(&out, Late, m.InfrastructureReady && m.NodeName == "" && !listed && s.Now.Sub(m.Created) >= model.JoinTime)

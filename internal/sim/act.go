@@ -28,6 +28,8 @@ const (
 	// MemberGone: etcd's list does not hold the member of a host that is
 	// released.
 	MemberGone
+	// StillMarked: the health check still wants the Machine replaced.
+	StillMarked
 )
 
 // actor carries out choices on a World, with the guards of package act.
@@ -64,7 +66,7 @@ func (a actor) act(w *World, v *View, c Choice, on, to int) outcome {
 	case Create:
 		return a.create(w, v, c)
 	case Delete:
-		return a.deleteMachine(w, v, on)
+		return a.deleteMachine(w, v, c, on)
 	case RestoreHooks:
 		return restoreHooks(w, c, on)
 	case Exclude:
@@ -124,8 +126,11 @@ func (a actor) create(w *World, v *View, c Choice) outcome {
 	return out
 }
 
-func (a actor) deleteMachine(w *World, v *View, on int) outcome {
+func (a actor) deleteMachine(w *World, v *View, c Choice, on int) outcome {
 	s := &w.Servers[on]
+	if c.Remediate && a.without&StillMarked == 0 && !s.marked() {
+		return outcome{}
+	}
 	if !w.WholeDeleted && !a.sameMachines(w, v) || s.Machine() != Staying {
 		return outcome{}
 	}

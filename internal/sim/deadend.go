@@ -61,11 +61,14 @@ func (e *exploration) findDeadEnd() {
 // canBeHelped tells whether anybody could do anything: without a quorum, or
 // when it goes with a server that is about to stop, nothing happens until a
 // frozen host wakes up, and without a health check a
-// broken server that is up to date stays until an operator comes.
+// broken server that is up to date stays until an operator comes, unless it is
+// one more than wished.
 func (e *exploration) canBeHelped(id uint32) bool {
 	w := e.world(id)
+	_, staying := w.machines()
 	for _, s := range w.Servers {
-		if e.NoHealthCheck && s.Machine() == Staying && !s.has(Outdated) && s.broken() {
+		surplus := staying > int(w.Replicas) && s.Member() == Voter && s.has(NodeRef)
+		if e.NoHealthCheck && s.Machine() == Staying && !s.has(Outdated) && s.broken() && !surplus {
 			return false
 		}
 	}

@@ -36,6 +36,8 @@ type Choice struct {
 	First bool
 	// PreTerminateOnly is for RestoreHooks.
 	PreTerminateOnly bool
+	// Remediate is for Delete: a health check wants the Machine replaced.
+	Remediate bool
 	// Ground is for RemoveMember.
 	Ground model.Ground
 }

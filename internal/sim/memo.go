@@ -89,7 +89,7 @@ func (j *Judgement) write(out *bytes.Buffer) {
 	text(j.Fault)
 	for i := range j.Choices {
 		c := &j.Choices[i]
-		number(uint32(c.Verb) | bit(c.First)<<8 | bit(c.PreTerminateOnly)<<9)
+		number(uint32(c.Verb) | bit(c.First)<<8 | bit(c.PreTerminateOnly)<<9 | bit(c.Remediate)<<10)
 		number(uint32(c.On))
 		number(uint32(c.To))
 		text(string(c.Ground))

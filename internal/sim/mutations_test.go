@@ -73,6 +73,8 @@ var rulesLeftOut = []mutation{
 	{name: "first_server_starts_alone", run: Options{Servers: 1, Surge: 1, Empty: true}, breach: "I3"},
 	{name: "one_server_joins_at_a_time", run: Options{Servers: 3, Surge: 1, Empty: true}, breach: "I15"},
 	{name: "broken_outdated_server_goes_first", run: Options{Servers: 3, Surge: 1, Budget: budget(Corruption), NoHealthCheck: true}, breach: "I3"},
+	{name: "broken_surplus_goes_first", run: Options{Servers: 3, Surge: 1, AtRest: true, Budget: budget(ScaleDown, Death), NoHealthCheck: true}, breach: "I3"},
+	{name: "unhealthy_server_is_replaced", run: Options{Servers: 3, Surge: 1, AtRest: true, Budget: budget(Death)}, breach: "I3"},
 	{name: "control_plane_is_healthy", run: small(3, 0, budget(Corruption)), breach: "I16"},
 	{name: "missing_server_is_created", run: Options{Servers: 3, Surge: 1, AtRest: true, Budget: budget(Death)}, breach: "I3"},
 	{name: "surplus_server_is_deleted", run: small(1, 1, budget()), breach: "I"},
@@ -83,6 +85,7 @@ var rulesLeftOut = []mutation{
 // they stay.
 var missedByNobody = map[string]string{
 	"last_voter_stays":         "quorum_survives_removal holds the last voter as well; this one names the reason",
+	"etcd_hop_is_bridged":      "no World knows of releases",
 	"spec_can_be_followed":     "no World holds a spec that can't be followed",
 	"data_is_not_started_over": "a World without data is lost, and nobody is held to anything there",
 }

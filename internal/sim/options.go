@@ -22,7 +22,7 @@ type Options struct {
 	Blackouts bool
 	// Restarts lets the controller lose its memory at any time.
 	Restarts bool
-	// NoHealthCheck leaves out the health check that deletes the Machine of a
+	// NoHealthCheck leaves out the health check that marks the Machine of a
 	// broken server. The goal is then not asked for while one is broken that a
 	// rollout would not replace.
 	NoHealthCheck bool

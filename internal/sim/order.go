@@ -23,7 +23,7 @@ func read(a model.Action) order {
 	case model.CreateMachine:
 		return order{Choice: Choice{Verb: Create, First: a.Purpose == model.First}}
 	case model.DeleteMachine:
-		return order{Choice: Choice{Verb: Delete}, machine: a.Machine}
+		return order{Choice: Choice{Verb: Delete, Remediate: a.Remediate}, machine: a.Machine}
 	case model.RestoreHooks:
 		return order{Choice: Choice{Verb: RestoreHooks, PreTerminateOnly: a.PreTerminateOnly}, machine: a.Machine}
 	case model.ExcludeFromLoadBalancers:

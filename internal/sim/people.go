@@ -20,11 +20,16 @@ func clockSteps(out []Step, s Server, n int8) []Step {
 	return out
 }
 
-// peopleSteps are the health check that deletes a Machine whose server is
-// broken for long, the owner of a hook who is done, and upkeep.
+// peopleSteps are the health check that marks a Machine whose server is broken
+// for long, the owner of a hook who is done, and upkeep.
 func (r rules) peopleSteps(out []Step, s Server, n int8) []Step {
-	if !r.noHealthCheck && s.Machine() == Staying && s.brokenForLong() {
-		out = add(out, HealthCheckDeletes, n)
+	if s.Machine() == Staying && s.marked() != s.brokenForLong() {
+		switch {
+		case s.marked():
+			out = add(out, HealthCheckUnmarks, n)
+		case !r.noHealthCheck:
+			out = add(out, HealthCheckMarks, n)
+		}
 	}
 	if s.has(ForeignHook) && (s.Machine() == Staying || s.Phase() == WaitingForPreTerminate) {
 		out = add(out, ForeignHookRemoved, n)
@@ -262,6 +267,8 @@ func (w *World) remembers() bool {
 
 func (w *World) forgetAges() {
 	for i := range w.Servers {
-		w.Servers[i].setUnmatched(JustSeen)
+		if w.Servers[i].Machine() == NoMachine {
+			w.Servers[i].setUnmatched(JustSeen)
+		}
 	}
 }

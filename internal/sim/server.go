@@ -33,6 +33,10 @@ const (
 	RemovesMembers Server = 1 << 24
 	// Leader: its member leads etcd.
 	Leader Server = 1 << 27
+	// Marked: a health check wants the Machine replaced. It stands in the place
+	// of the age of a member without a Machine, and only a Machine that nobody
+	// deleted has it.
+	Marked Server = 1 << unmatchedAt
 	// Waited: core has come to the pre-terminate hook once and back. It then
 	// does not drain any more.
 	Waited Server = 1 << 30
@@ -172,7 +176,15 @@ func (s Server) Asked() Asking { return Asking(s >> askedAt & 3) }
 func (s Server) Member() MemberState { return MemberState(s >> memberAt & 3) }
 
 // Unmatched is for how long the member is known to have no Machine.
-func (s Server) Unmatched() Age { return Age(s >> unmatchedAt & 3) }
+func (s Server) Unmatched() Age {
+	if s.Machine() != NoMachine {
+		return JustSeen
+	}
+	return Age(s >> unmatchedAt & 3)
+}
+
+// marked tells whether a health check wants the Machine replaced.
+func (s Server) marked() bool { return s.Machine() == Staying && s.has(Marked) }
 
 func (s *Server) set(flags Server)   { *s |= flags }
 func (s *Server) clear(flags Server) { *s &^= flags }

@@ -106,6 +106,7 @@ var phases = [...]model.Phase{
 // the addresses of servers.
 var (
 	outdatedVersion = []string{"version"}
+	failedCheck     = &model.Mark{Since: epoch, Why: "Node not Ready"}
 	foreignHook     = []model.Hook{{Name: "backup", Owner: "somebody"}}
 	address         = []string{"192.0.2.10"}
 	peer            = []string{"https://192.0.2.10:2380"}
@@ -124,6 +125,9 @@ func (v *View) machine(i int, n *Names) model.Machine {
 	}
 	if s.has(Outdated) {
 		m.Outdated = outdatedVersion
+	}
+	if s.marked() {
+		m.Unhealthy = failedCheck
 	}
 	if s.has(ForeignHook) {
 		m.ForeignPreTerminate = foreignHook

@@ -38,8 +38,11 @@ const (
 	AskingLasts
 	OrphanAges
 	JoinTakesLong
+	// A MachineHealthCheck marks a server that is broken for long, and takes the
+	// mark off one that works again.
+	HealthCheckMarks
+	HealthCheckUnmarks
 	// People who do what they are there for.
-	HealthCheckDeletes
 	ForeignHookRemoved
 	// The upkeep of Machines brings our hooks along, beside the planner.
 	UpkeepBringsHooks
@@ -88,7 +91,7 @@ type rules struct {
 	deathInWindow bool
 	// hooksGetLost: somebody may strip our hooks off a Machine.
 	hooksGetLost bool
-	// noHealthCheck: nobody deletes the Machine of a broken server.
+	// noHealthCheck: nobody marks the Machine of a broken server.
 	noHealthCheck bool
 	// restarts lets the controller restart and forget.
 	restarts bool
@@ -164,8 +167,10 @@ func (w *World) applyProgress(st Step, s *Server) {
 		s.setUnmatched(s.Unmatched() + 1)
 	case JoinTakesLong:
 		s.set(Late)
-	case HealthCheckDeletes:
-		s.setMachine(Deleting)
+	case HealthCheckMarks:
+		s.set(Marked)
+	case HealthCheckUnmarks:
+		s.clear(Marked)
 	case ForeignHookRemoved:
 		s.clear(ForeignHook)
 	case UpkeepBringsHooks:

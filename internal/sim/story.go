@@ -242,7 +242,7 @@ var sentences = [numKinds]string{
 	NodeRegisters: "Node %s registers", FirstAnswer: "the first API server has answered", PodsTornDown: "RKE2 stops the static pods of %s", RKE2RemovesMember: "RKE2 removes the member of %s",
 	NodeTurnsNotReady: "Node %s turns not Ready", NodeTurnsReady: "Node %s turns Ready", LeaderElected: "%s is elected leader",
 	SilenceLasts: "Node %s stays not Ready for long", LoadBalancersSettle: "load balancers let go of %s", AskingLasts: "time passes since RKE2 was asked about %s",
-	JoinTakesLong: "%s takes too long to join", OrphanAges: "time passes and the member of %s has no Machine", HealthCheckDeletes: "a health check deletes %s", ForeignHookRemoved: "the owner of the other hook lets go of %s",
+	JoinTakesLong: "%s takes too long to join", OrphanAges: "time passes and the member of %s has no Machine", HealthCheckMarks: "a health check marks %s", HealthCheckUnmarks: "the health check finds %s healthy again", ForeignHookRemoved: "the owner of the other hook lets go of %s",
 	UpkeepBringsHooks: "the upkeep of %s brings its hooks back",
 	HostDies:          "the host of %s dies", HostFreezes: "the host of %s freezes", HostThaws: "the host of %s thaws", KubeletDies: "the kubelet of %s dies",
 	EtcdBreaks: "the etcd of %s breaks", NodeDeleted: "somebody deletes Node %s", RKE2FallsSilent: "RKE2 serves no removal any more",

@@ -241,7 +241,7 @@ func (s *Server) forget() {
 	if s.has(NodeRef) || s.listed() {
 		s.clear(Late)
 	}
-	if s.Machine() != NoMachine || !s.listed() {
+	if s.Machine() == Deleting || s.Machine() == NoMachine && !s.listed() {
 		s.setUnmatched(JustSeen)
 	}
 }

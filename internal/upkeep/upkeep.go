@@ -76,6 +76,7 @@ func steps() []step {
 		{name: "kubeconfig", run: (*Upkeep).kubeconfig},
 		{name: "owners of Secrets", run: (*Upkeep).secretOwners},
 		{name: "owner of the infrastructure template", run: (*Upkeep).templateOwner},
+		{name: "record of a remediation", run: (*Upkeep).remediationServed},
 		{name: "metadata of Machines", run: (*Upkeep).machines},
 		{name: "time limits of deleted Machines", always: true, run: (*Upkeep).timeLimits},
 		{name: "metadata of infrastructure machines", run: (*Upkeep).infrastructure},

@@ -1,5 +1,10 @@
 package version
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Etcd is the line of etcd inside an RKE2 release, as far as it is known.
 type Etcd int
 
@@ -76,4 +81,28 @@ func EtcdIn(v Version) Etcd {
 // etcd 3.6. An unknown side gives false: a rule that refuses needs a fact.
 func RiskyEtcdStep(from, to Version) bool {
 	return EtcdIn(from) == Etcd35Early && EtcdIn(to) == Etcd36
+}
+
+// bridges are the first releases with etcd 3.5.26, per minor version. Source: RKE2's release notes.
+var bridges = map[int]Version{
+	32: {Major: 1, Minor: 32, Patch: 11, Release: 3},
+	33: {Major: 1, Minor: 33, Patch: 7, Release: 3},
+}
+
+// EtcdBridge names the release to go to, from the given one, before any with etcd 3.6.
+func EtcdBridge(from Version) string {
+	if bridge, ok := bridges[from.Minor]; ok && from.Major == 1 {
+		return bridge.String()
+	}
+	return bridges[32].String()
+}
+
+// EtcdBefore3526 tells whether a version of etcd itself, as a member reports it, is a 3.5 before 3.5.26 or older. A
+// text that is no version gives false: a rule that refuses needs a fact.
+func EtcdBefore3526(etcd string) bool {
+	var major, minor, patch int
+	if n, err := fmt.Sscanf(etcd, "%d.%d.%d", &major, &minor, &patch); n != 3 || err != nil {
+		return false
+	}
+	return slices.Compare([]int{major, minor, patch}, []int{3, 5, 26}) < 0
 }

@@ -33,6 +33,11 @@ const (
 	// load balancers before it is drained. With the value "true", or without it, this is done.
 	LoadBalancerExclusionAnnotation = "rke2.controlplane.cluster.x-k8s.io/load-balancer-exclusion"
 
+	// RemediateSingleServerAnnotation, with the value "true", allows the only server of a control plane to be replaced
+	// when a MachineHealthCheck marks it. That is done only where no data can be lost: its etcd member works, or its
+	// data are in an external datastore.
+	RemediateSingleServerAnnotation = "rke2.controlplane.cluster.x-k8s.io/remediate-single-server"
+
 	// RemediationInProgressAnnotation holds a LastRemediationStatus as JSON from the deletion of an unhealthy server to
 	// the creation of its replacement.
 	RemediationInProgressAnnotation = "controlplane.cluster.x-k8s.io/remediation-in-progress"

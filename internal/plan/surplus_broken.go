@@ -1,0 +1,28 @@
+package plan
+
+import (
+	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/quorum"
+)
+
+// brokenSurplusGoesFirst scales down by the server that is broken anyway. All
+// others are needed for it to go, and no healthy one may go beside it.
+var brokenSurplusGoesFirst = Rule{
+	Name: "broken_surplus_goes_first",
+	Why:  "With more servers than wished, the one that is dead costs nothing; a healthy one in its place would cost tolerance.",
+	decide: func(v *view) (model.Decision, bool) {
+		if v.ControlPlane.ExternalDatastore || len(v.staying) <= v.ControlPlane.Replicas {
+			return pass()
+		}
+		for _, m := range v.staying {
+			member, listed := v.MemberOf(m.Name)
+			if !listed || !member.Voter() || member.Healthy() || !v.hostIsDead(m) {
+				continue
+			}
+			if quorum.AfterRemoval(v.Etcd.Members.Value, member.ID).OK {
+				return do(model.DeleteMachine{Machine: m.Name, Why: "there are more servers than wished, and its host is dead"})
+			}
+		}
+		return pass()
+	},
+}
