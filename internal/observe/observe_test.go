@@ -54,7 +54,7 @@ func TestHealthyControlPlane(t *testing.T) {
 	g.Expect(snap.Now.IsZero()).To(BeFalse())
 	g.Expect(snap.ControlPlane).To(Equal(model.ControlPlane{
 		Namespace: "demo", Name: "cp", Replicas: 3, MaxSurge: 1, Version: worldtest.Version,
-		Initialized: true, ExcludeFromLoadBalancers: true, LoadBalancerSettle: 5 * time.Second,
+		Initialized: true, ExcludeFromLoadBalancers: true, LoadBalancerSettle: 5 * time.Second, Remediation: model.RemediationPolicy{MinHealthyPeriod: time.Hour},
 	}))
 	g.Expect(snap.Cluster.Endpoint).To(Equal("10.0.0.100:6443"))
 	g.Expect(snap.Cluster.FailureDomains).To(Equal([]string{"a", "b"}))

@@ -143,11 +143,17 @@ func (o *Observer) etcd(ctx context.Context, s *scope.Scope, w workloadView) mod
 	if err != nil {
 		return unknown(err.Error())
 	}
-	read := membership.Read(ctx, members, membership.Servers(s.Machines, w.nodes), o.Now)
+	servers := membership.Servers(s.Machines, w.nodes)
+	read := membership.Read(ctx, members, servers, o.Now)
+	if !read.Members.Known {
+		if list, err := w.session.ListFromSupervisors(ctx); err == nil {
+			read = membership.FromList(list, model.Supervisor, servers, o.Now())
+		}
+	}
 	if read.Members.Known {
 		o.complete(s, w, read)
 	}
-	return model.Etcd{Members: read.Members}
+	return model.Etcd{Members: read.Members, Path: read.Path}
 }
 
 // complete adds what etcd does not know about its members.

@@ -15,6 +15,7 @@ import (
 	"github.com/drover-project/drover/internal/render"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/secrets"
+	"github.com/drover-project/drover/internal/world/supervisor"
 )
 
 const (
@@ -156,7 +157,7 @@ func (r *Reconciler) askSupervisor(ctx context.Context, t *target) string {
 		if address.Type != clusterv1.MachineInternalIP && address.Type != clusterv1.MachineExternalIP {
 			continue
 		}
-		if err := pingSupervisor(ctx, supervisorURL(address.Address), authority.Cert); err == nil {
+		if err := supervisor.Ping(ctx, supervisor.URL(address.Address), authority.Cert); err == nil {
 			return fmt.Sprintf("; RKE2 runs there, as its supervisor answers on %s", address.Address)
 		}
 	}

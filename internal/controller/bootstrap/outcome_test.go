@@ -1,9 +1,6 @@
 package bootstrap
 
 import (
-	"encoding/pem"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -70,34 +67,6 @@ func TestOutcome(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestPingSupervisor(t *testing.T) {
-	answers := http.StatusOK
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/ping" || r.Header.Get("Authorization") != "" {
-			answers = http.StatusBadRequest
-		}
-		w.WriteHeader(answers)
-	}))
-	defer server.Close()
-	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := pingSupervisor(t.Context(), server.URL, authority); err != nil {
-		t.Error(err)
-	}
-	answers = http.StatusServiceUnavailable
-	if err := pingSupervisor(t.Context(), server.URL, authority); err == nil || !strings.Contains(err.Error(), "503") {
-		t.Errorf("a server that refuses: %v", err)
-	}
-	other := httptest.NewUnstartedServer(nil)
-	other.StartTLS()
-	defer other.Close()
-	if err := pingSupervisor(t.Context(), server.URL, []byte("none")); err == nil {
-		t.Error("no authority")
-	}
-	if got, want := supervisorURL("fd00::1"), "https://[fd00::1]:9345"; got != want {
-		t.Errorf("%s", got)
 	}
 }
 

@@ -4,13 +4,18 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"net"
+	"strconv"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/world/etcd"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/secrets"
+	"github.com/drover-project/drover/internal/world/supervisor"
 	"github.com/drover-project/drover/internal/world/workload"
 )
 
@@ -22,8 +27,8 @@ type Connector struct {
 	Clusters *workload.Clusters
 	// Members keeps the connections to etcd members.
 	Members *etcd.Pool
-	// Dial, when set, replaces the port-forward to etcd. For tests.
-	Dial etcd.Dialer
+	// Routes, when there are any, replace the ways to etcd. For tests.
+	Routes []etcd.Route
 }
 
 // Session is the access to one workload cluster during one reconcile.
@@ -51,16 +56,81 @@ func (s *Session) Etcd(ctx context.Context) (*etcd.Cluster, error) {
 		return nil, err
 	}
 	authority := etcd.Authority{Certificate: ca.Cert, Key: ca.Key}
-	return s.connector.Members.Cluster(string(s.scope.Cluster.UID), authority, s.dialer())
+	return s.connector.Members.Cluster(string(s.scope.Cluster.UID), authority, s.routes()...)
 }
 
-// dialer goes through the static pod, whose name the kubelet makes of the
-// manifest's name and the node's.
-func (s *Session) dialer() etcd.Dialer {
-	if s.connector.Dial != nil {
-		return s.connector.Dial
+// routes are the ways to a member, the one that is open in most networks first.
+func (s *Session) routes() []etcd.Route {
+	if len(s.connector.Routes) > 0 {
+		return s.connector.Routes
 	}
-	return func(ctx context.Context, node string) (net.Conn, error) {
-		return s.Workload.DialPod(ctx, workload.SystemNamespace, "etcd-"+node, etcd.Port)
-	}
+	return []etcd.Route{{Path: model.PortForward, Dial: s.portForward}, {Path: model.ClientPort, Dial: s.clientPort}}
 }
+
+// portForward goes through the static pod, whose name the kubelet makes of the
+// manifest's name and the node's.
+func (s *Session) portForward(ctx context.Context, node string) (net.Conn, error) {
+	return s.Workload.DialPod(ctx, workload.SystemNamespace, "etcd-"+node, etcd.Port)
+}
+
+// clientPort goes straight to the addresses of the node's Machine, one after
+// the other. RKE2's etcd listens for clients on the node's own address, too.
+func (s *Session) clientPort(ctx context.Context, node string) (net.Conn, error) {
+	var problems []error
+	for _, address := range s.scope.AddressesOf(node) {
+		conn, err := (&net.Dialer{Timeout: clientPortTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(etcd.Port)))
+		if err == nil {
+			return conn, nil
+		}
+		problems = append(problems, err)
+	}
+	if len(problems) == 0 {
+		return nil, etcd.ErrNoRoute
+	}
+	return nil, errors.Join(problems...)
+}
+
+// ListFromSupervisors asks RKE2's supervisors of all servers for etcd's list and
+// takes the first that comes. It is for the case that no member can be asked.
+func (s *Session) ListFromSupervisors(ctx context.Context) ([]etcd.Member, error) {
+	authority, err := secrets.LookupCA(ctx, s.connector.Secrets, s.scope.ClusterKey(), secrets.ServerCA)
+	if err != nil {
+		return nil, err
+	}
+	token, err := secrets.LookupToken(ctx, s.connector.Secrets, s.scope.ClusterKey())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, supervisor.Timeout)
+	defer cancel()
+	type answer struct {
+		members []etcd.Member
+		err     error
+	}
+	var urls []string
+	for _, node := range s.scope.NodeNames() {
+		for _, address := range s.scope.AddressesOf(node) {
+			urls = append(urls, supervisor.URL(address))
+		}
+	}
+	answers := make(chan answer, len(urls))
+	for _, url := range urls {
+		go func() {
+			members, err := supervisor.Members(ctx, url, authority.Cert, token)
+			answers <- answer{members, err}
+		}()
+	}
+	problems := []error{errors.New("no supervisor gave the member list")}
+	for range urls {
+		a := <-answers
+		if a.err == nil {
+			return a.members, nil
+		}
+		problems = append(problems, a.err)
+	}
+	return nil, errors.Join(problems...)
+}
+
+// clientPortTimeout bounds the look at one address. Most management clusters
+// have no way to the nodes, and nobody answers.
+const clientPortTimeout = time.Second

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/drover-project/drover/internal/model"
 )
 
 const (
@@ -25,9 +27,6 @@ const (
 	// idleLife is how long an unused connection is kept.
 	idleLife = 2 * time.Minute
 )
-
-// Dialer opens a connection to the etcd client port of a node.
-type Dialer func(ctx context.Context, node string) (net.Conn, error)
 
 // Pool keeps connections to members, apart for each cluster. It is safe for
 // concurrent use.
@@ -48,16 +47,17 @@ func NewPool(now func() time.Time) *Pool {
 
 // Cluster returns the access to the members of a cluster. The UID is that of
 // the Cluster object: names may be used again, UIDs are not. When the
-// authority changed, all former connections are closed. The dialer serves
-// connections opened from now on.
-func (p *Pool) Cluster(uid string, authority Authority, dial Dialer) (*Cluster, error) {
+// authority changed, all former connections are closed. The routes, of which
+// there must be one, serve connections opened from now on; the first is tried
+// first.
+func (p *Pool) Cluster(uid string, authority Authority, routes ...Route) (*Cluster, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closeIdle()
 	print := authority.fingerprint()
 	if c, ok := p.clusters[uid]; ok {
 		if c.fingerprint == print {
-			c.use(dial)
+			c.use(routes)
 			return c, nil
 		}
 		c.close()
@@ -67,7 +67,7 @@ func (p *Pool) Cluster(uid string, authority Authority, dial Dialer) (*Cluster, 
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{now: p.now, fingerprint: print, issuer: issuer, dial: dial, conns: map[string]*pooled{}, silent: map[string]time.Time{}, used: p.now()}
+	c := &Cluster{now: p.now, fingerprint: print, issuer: issuer, routes: routes, conns: map[string]*pooled{}, paths: map[string]model.Path{}, silent: map[string]time.Time{}, used: p.now()}
 	p.clusters[uid] = c
 	return c, nil
 }
@@ -123,10 +123,12 @@ type Cluster struct {
 	fingerprint string
 	issuer      *issuer
 
-	mu    sync.Mutex
-	dial  Dialer
-	conns map[string]*pooled
-	used  time.Time
+	mu     sync.Mutex
+	routes []Route
+	conns  map[string]*pooled
+	used   time.Time
+	// paths are the ways that the connections to the nodes were opened on.
+	paths map[string]model.Path
 	// silent is when a node's member last failed to answer.
 	silent map[string]time.Time
 }
@@ -136,10 +138,10 @@ type pooled struct {
 	used time.Time
 }
 
-func (c *Cluster) use(dial Dialer) {
+func (c *Cluster) use(routes []Route) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dial = dial
+	c.routes = routes
 	c.used = c.now()
 }
 
@@ -192,9 +194,24 @@ func (c *Cluster) conn(node string) (*grpc.ClientConn, error) {
 
 func (c *Cluster) open(ctx context.Context, node string) (net.Conn, error) {
 	c.mu.Lock()
-	dial := c.dial
+	routes := c.routes
 	c.mu.Unlock()
-	return dial(ctx, node)
+	conn, path, err := dialFirst(ctx, routes, node)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paths[node] = path
+	return conn, nil
+}
+
+// Path is the way that the member on a node was last reached on, empty if it
+// never was.
+func (c *Cluster) Path(node string) model.Path {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.paths[node]
 }
 
 // drop closes a connection that went bad, unless it was replaced meanwhile.

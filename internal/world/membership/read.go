@@ -19,6 +19,7 @@ type Members interface {
 	Status(ctx context.Context, node string) (etcd.Status, error)
 	Members(ctx context.Context, node string) ([]etcd.Member, error)
 	Alarms(ctx context.Context, node string) ([]etcd.Alarm, error)
+	Path(node string) model.Path
 }
 
 // Membership is what was read.
@@ -26,6 +27,8 @@ type Membership struct {
 	// Members is the list, sorted by ID, without UnmatchedSince and
 	// NodeReady. Unknown when no voter gave it.
 	Members model.Fact[[]model.Member]
+	// Path is the way that the list was read on.
+	Path model.Path
 	// Node tells for each member ID on which node it runs, if that is known.
 	Node map[uint64]string
 }
@@ -33,6 +36,7 @@ type Membership struct {
 // answer is what came back from one node.
 type answer struct {
 	node   string
+	path   model.Path
 	status etcd.Status
 	err    error
 }
@@ -41,12 +45,22 @@ type answer struct {
 // the list. Failures become unknown facts.
 func Read(ctx context.Context, c Members, servers []Server, now func() time.Time) Membership {
 	answers := askAll(ctx, c, servers)
-	list, alarms, err := readList(ctx, c, answers)
+	list, err := readList(ctx, c, answers)
 	at := now()
 	if err != nil {
 		return Membership{Members: model.Unknown[[]model.Member](err.Error(), at)}
 	}
-	return combine(list, alarms, servers, answers, at)
+	return combine(list, servers, answers, at)
+}
+
+// FromList is what is known of members that only somebody else lists: who they
+// are, and nothing of their health.
+func FromList(members []etcd.Member, path model.Path, servers []Server, at time.Time) Membership {
+	out := combine(listing{members: members, path: path}, servers, nil, at)
+	for i := range out.Members.Value {
+		out.Members.Value[i].Answers = model.Unknown[bool](fmt.Sprintf("there is no way to it; the list comes from the %s", path), at)
+	}
+	return out
 }
 
 func askAll(ctx context.Context, c Members, servers []Server) []answer {
@@ -61,7 +75,7 @@ func askAll(ctx context.Context, c Members, servers []Server) []answer {
 	for i, node := range nodes {
 		wg.Go(func() {
 			status, err := c.Status(ctx, node)
-			answers[i] = answer{node: node, status: status, err: err}
+			answers[i] = answer{node: node, path: c.Path(node), status: status, err: err}
 		})
 	}
 	wg.Wait()
@@ -74,7 +88,7 @@ const attempts = 2
 
 // readList asks the leader first: it needs no other member to answer, and is
 // surely up to date.
-func readList(ctx context.Context, c Members, answers []answer) ([]etcd.Member, []etcd.Alarm, error) {
+func readList(ctx context.Context, c Members, answers []answer) (listing, error) {
 	var problems []string
 	var voters []answer
 	for _, a := range answers {
@@ -94,15 +108,15 @@ func readList(ctx context.Context, c Members, answers []answer) ([]etcd.Member, 
 		}
 		members, alarms, err := listAndAlarms(ctx, c, voter.node)
 		if err == nil {
-			return members, alarms, nil
+			return listing{members: members, alarms: alarms, path: voter.path}, nil
 		}
 		problems = append(problems, err.Error())
 	}
 	if len(problems) == 0 {
-		return nil, nil, errors.New("no server with a known node could be asked")
+		return listing{}, errors.New("no server with a known node could be asked")
 	}
 	slices.Sort(problems)
-	return nil, nil, fmt.Errorf("no etcd voter gave the member list: %s", strings.Join(slices.Compact(problems), "; "))
+	return listing{}, fmt.Errorf("no etcd voter gave the member list: %s", strings.Join(slices.Compact(problems), "; "))
 }
 
 func rank(s etcd.Status) int {
@@ -125,7 +139,14 @@ func listAndAlarms(ctx context.Context, c Members, node string) (members []etcd.
 	return members, alarms, errors.Join(listErr, alarmErr)
 }
 
-func combine(list []etcd.Member, alarms []etcd.Alarm, servers []Server, answers []answer, at time.Time) Membership {
+// listing is what one voter told about all members.
+type listing struct {
+	members []etcd.Member
+	alarms  []etcd.Alarm
+	path    model.Path
+}
+
+func combine(list listing, servers []Server, answers []answer, at time.Time) Membership {
 	byID, byNode := map[uint64]answer{}, map[string]answer{}
 	answered := map[uint64]string{}
 	for _, a := range answers {
@@ -134,14 +155,14 @@ func combine(list []etcd.Member, alarms []etcd.Alarm, servers []Server, answers 
 			byID[a.status.ID], answered[a.status.ID] = a, a.node
 		}
 	}
-	matched := Match(list, servers, answered)
+	matched := Match(list.members, servers, answered)
 	leader, furthest := leaderOf(byID), furthestIndex(byID)
-	out := Membership{Node: map[uint64]string{}}
-	members := make([]model.Member, 0, len(list))
-	for _, listed := range list {
+	out := Membership{Path: list.path, Node: map[uint64]string{}}
+	members := make([]model.Member, 0, len(list.members))
+	for _, listed := range list.members {
 		m := model.Member{ID: listed.ID, Name: listed.Name, PeerURLs: listed.PeerURLs, Learner: listed.Learner}
 		m.Leader = leader == listed.ID
-		m.Alarms = alarmsOf(alarms, listed.ID)
+		m.Alarms = alarmsOf(list.alarms, listed.ID)
 		node := ""
 		if i, ok := matched[listed.ID]; ok {
 			m.Machine, m.Doomed, node = servers[i].Machine, servers[i].Doomed, servers[i].Node
@@ -149,6 +170,7 @@ func combine(list []etcd.Member, alarms []etcd.Alarm, servers []Server, answers 
 		}
 		if own, ok := byID[listed.ID]; ok {
 			m.Answers = model.Known(own.status.Leader != 0, at)
+			m.Version, m.Path = own.status.Version, own.path
 			m.Lag = furthest - min(furthest, own.status.Applied)
 		} else {
 			m.Answers = silence(listed, node, byNode[node], at)

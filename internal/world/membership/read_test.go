@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/world/etcd"
 )
 
@@ -29,6 +30,8 @@ func (r *recorder) Members(context.Context, string) ([]etcd.Member, error) {
 }
 
 func (r *recorder) Alarms(context.Context, string) ([]etcd.Alarm, error) { return nil, nil }
+
+func (r *recorder) Path(string) model.Path { return model.PortForward }
 
 func TestDepartedServersAreNotAsked(t *testing.T) {
 	r := &recorder{}

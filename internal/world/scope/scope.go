@@ -163,6 +163,25 @@ func NodeNames(machines collections.Machines) []string {
 	return names
 }
 
+// AddressesOf are the addresses of the Machine that a Node belongs to, internal
+// ones first. Names are left out: what they stand for is decided elsewhere.
+func (s *Scope) AddressesOf(node string) []string {
+	var out []string
+	for _, m := range s.Machines {
+		if m.Status.NodeRef.Name != node {
+			continue
+		}
+		for _, kind := range []clusterv1.MachineAddressType{clusterv1.MachineInternalIP, clusterv1.MachineExternalIP} {
+			for _, a := range m.Status.Addresses {
+				if a.Type == kind && a.Address != "" && !slices.Contains(out, a.Address) {
+					out = append(out, a.Address)
+				}
+			}
+		}
+	}
+	return out
+}
+
 // ClusterKey is the namespace and name of the Cluster.
 func (s *Scope) ClusterKey() client.ObjectKey { return client.ObjectKeyFromObject(s.Cluster) }
 

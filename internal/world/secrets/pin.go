@@ -31,19 +31,40 @@ const fullTokenPrefix = "K10"
 // have as server-ca.crt. A token that has the full form already keeps its hash. The result is a secret, and no error
 // holds any of it.
 func Pinned(token, user string, authority []byte) (string, error) {
-	if rest, full := strings.CutPrefix(token, fullTokenPrefix); full {
-		hash, credentials, ok := strings.Cut(rest, "::")
-		_, password, ok2 := strings.Cut(credentials, ":")
-		if !ok || !ok2 {
-			return "", errors.New("the token of the cluster begins with K10 but has not the form K10<hash>::<user>:<password>")
-		}
-		return fullToken(hash, user, password), nil
+	fixed, password, err := takeApart(token)
+	if err != nil {
+		return "", err
+	}
+	if fixed != "" {
+		return fullToken(fixed, user, password), nil
 	}
 	hash, err := authorityHash(authority)
 	if err != nil {
 		return "", fmt.Errorf("hash the server CA: %w", err)
 	}
 	return fullToken(hash, user, token), nil
+}
+
+// Password is the password in a token, whatever form it has. No error holds any
+// of it.
+func Password(token string) (string, error) {
+	_, password, err := takeApart(token)
+	return password, err
+}
+
+// takeApart gives the hash of a token in the full form, empty for any other,
+// and the password.
+func takeApart(token string) (hash, password string, err error) {
+	rest, full := strings.CutPrefix(token, fullTokenPrefix)
+	if !full {
+		return "", token, nil
+	}
+	hash, credentials, ok := strings.Cut(rest, "::")
+	_, password, ok2 := strings.Cut(credentials, ":")
+	if !ok || !ok2 {
+		return "", "", errors.New("the token of the cluster begins with K10 but has not the form K10<hash>::<user>:<password>")
+	}
+	return hash, password, nil
 }
 
 func fullToken(hash, user, password string) string {

@@ -205,7 +205,7 @@ func (w *World) AddServer(i int) *clusterv1.Machine {
 func (w *World) Connector() *connect.Connector {
 	c := &connect.Connector{Secrets: w.Management, Clusters: workload.New(connections{w}), Members: w.pool}
 	if w.Etcd != nil {
-		c.Dial = w.Etcd.Dial
+		c.Routes = []etcd.Route{w.Etcd.Route()}
 	}
 	return c
 }

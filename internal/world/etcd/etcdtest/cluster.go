@@ -28,6 +28,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/world/etcd"
 	"github.com/drover-project/drover/test/loopback"
 )
@@ -147,7 +148,7 @@ func (c *Cluster) Kill(m *Member) {
 // Access returns a client of the cluster.
 func (c *Cluster) Access(pool *etcd.Pool) *etcd.Cluster {
 	c.t.Helper()
-	access, err := pool.Cluster("uid-1", c.Authority, c.Dial)
+	access, err := pool.Cluster("uid-1", c.Authority, c.Route())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -173,6 +174,9 @@ func (c *Cluster) Dial(ctx context.Context, node string) (net.Conn, error) {
 	}
 	return nil, fmt.Errorf("no node %s", node)
 }
+
+// Route is Dial as the way that goes through kubelets.
+func (c *Cluster) Route() etcd.Route { return etcd.Route{Path: model.PortForward, Dial: c.Dial} }
 
 // Dialled is how often a node was dialled.
 func (c *Cluster) Dialled(node string) int {
