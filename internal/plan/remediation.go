@@ -161,14 +161,26 @@ func (v *view) hindersTurn(m *model.Machine) (model.Wait, bool) {
 		w.Message = unhealthyStays(m) + ": " + w.Message
 		return w, true
 	}
-	for _, other := range v.staying {
-		if w, broken := v.broken(other); broken && other != m {
-			w.Machine, w.Message = m.Name, unhealthyStays(m)+": "+w.Message
-			return w, true
-		}
+	if w, first := v.worseThan(m); first {
+		w.Machine, w.Message = m.Name, unhealthyStays(m)+": "+w.Message
+		return w, true
 	}
 	if v.ControlPlane.Replicas == 1 && len(v.staying) == 1 && !v.ControlPlane.Remediation.SingleServer {
 		return v.singleServerWait(m, "it is the only one"), true
+	}
+	return model.Wait{}, false
+}
+
+// worseThan tells whether another server that stays is broken while this one,
+// although it is marked, is not.
+func (v *view) worseThan(m *model.Machine) (model.Wait, bool) {
+	if _, broken := v.broken(m); broken {
+		return model.Wait{}, false
+	}
+	for _, other := range v.staying {
+		if w, broken := v.broken(other); broken {
+			return w, true
+		}
 	}
 	return model.Wait{}, false
 }

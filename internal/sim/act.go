@@ -193,7 +193,7 @@ func (s Server) pastPreDrain() bool {
 }
 
 func moveLeader(w *World, from, to int) outcome {
-	if !w.Servers[from].has(Leader) || !w.Servers[to].works() || !w.Servers[to].sight().healthyVoter() {
+	if !w.Servers[from].has(Leader) || !w.Servers[to].works() || !w.sight(w.Servers[to]).healthyVoter() {
 		return outcome{}
 	}
 	w.Servers[from].clear(Leader)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 )
 
@@ -69,7 +70,7 @@ func TestTwoDeathsAndTwoDeletes(t *testing.T) {
 // TestAnyTwoFaults walks what may come of any two faults. `make explore` does
 // so with three servers.
 func TestAnyTwoFaults(t *testing.T) {
-	for _, o := range append(Pairs(1, 1), Pairs(2, 1)...) {
+	for _, o := range slices.Concat(Pairs(1, 1), Pairs(2, 1), WithKubeletDeath(1, 1), WithKubeletDeath(2, 1)) {
 		r, err := Explore(o)
 		if err != nil {
 			t.Fatal(err)

@@ -56,6 +56,7 @@ func TestPacking(t *testing.T) {
 	p := packing{servers: MaxServers}
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyWorld(t)
+		w.Direct = rapid.Bool().Draw(t, "direct")
 		w.Silent, w.WholeDeleted = rapid.Bool().Draw(t, "silent"), rapid.Bool().Draw(t, "whole")
 		for i := range w.Left {
 			w.Left[i] = uint8(rapid.IntRange(0, MostOfAFault).Draw(t, "left"))

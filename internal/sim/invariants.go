@@ -11,7 +11,7 @@ func (w *World) removalBreach(on int, abrupt bool) string {
 	if s.Machine() == Staying && (s.Host() == Up || s.Host() == Frozen) {
 		return "I1: a server that may come back and that nobody deleted loses its member"
 	}
-	if s.has(Leader) && s.sight().answers() == Answers {
+	if s.has(Leader) && w.sight(s).answers() == Answers {
 		return "I5: a leader is removed that could have handed over"
 	}
 	if s.has(ForeignHook) && s.Asked() == NotAsked && w.kubeletWorks(s) && !s.condemned() {
@@ -92,8 +92,9 @@ func (w *World) tooFew(on int) string {
 // healthyGoesBeforeBroken tells whether the controller begins to replace a
 // server that works while another one that stays does not.
 func (w *World) healthyGoesBeforeBroken(on int) string {
-	if w.WholeDeleted || !w.kubeletWorks(w.Servers[on]) || w.Servers[on].condemned() {
-		return ""
+	s := w.Servers[on]
+	if w.WholeDeleted || !w.kubeletWorks(s) || s.condemned() || s.marked() && s.Node() != Ready {
+		return "" // who has woken up and is still marked can't be told from one that is broken
 	}
 	for i, s := range w.Servers {
 		if i != on && s.Machine() == Staying && s.Member() == Voter && s.broken() && s.Node() != Ready {

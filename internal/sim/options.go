@@ -14,6 +14,9 @@ type Options struct {
 	// Empty begins before the first server. Otherwise the run begins with all
 	// servers up to date and, unless AtRest, also with all of them outdated.
 	Empty, AtRest bool
+	// Direct lets the controller reach the members' client ports, so that it
+	// needs no kubelets to ask them.
+	Direct bool
 	// Budget is what may go wrong and what users may do.
 	Budget Budget
 	// Stale lets the controller decide on sources that are one step behind.
@@ -104,7 +107,7 @@ var (
 
 // begin are the Worlds that a run begins with.
 func (o Options) begin() []World {
-	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Left: o.Budget}
+	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Direct: o.Direct, Left: o.Budget}
 	if o.Empty {
 		return []World{w}
 	}

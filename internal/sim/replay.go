@@ -88,7 +88,10 @@ func inWords(d model.Decision) string {
 // guesses are the Worlds that a first Sighting may be: what can't be seen is
 // taken to be well, unless something looks otherwise.
 func (o *Sighting) guesses(may Budget) []World {
-	worlds := []World{{Replicas: o.View.Replicas, Surge: o.View.Surge, Initialized: o.View.Initialized, WholeDeleted: o.View.WholeDeleted, Left: may}}
+	begin := World{Replicas: o.View.Replicas, Surge: o.View.Surge, Initialized: o.View.Initialized, WholeDeleted: o.View.WholeDeleted, Left: may}
+	direct := begin
+	direct.Direct = true
+	worlds := []World{begin, direct}
 	for i, sight := range o.View.Servers {
 		if sight == 0 {
 			continue

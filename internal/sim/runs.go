@@ -31,6 +31,9 @@ func Runs() []Run {
 	for _, surge := range []int{0, 1} {
 		out = append(out, Run{Name: controlPlane(3, surge), Failures: "any two of all kinds", Explorations: Pairs(3, surge)})
 	}
+	for _, surge := range []int{0, 1} {
+		out = append(out, Run{Name: controlPlane(3, surge), Failures: "a kubelet's death and any other, client ports in reach", Explorations: WithKubeletDeath(3, surge)})
+	}
 	return out
 }
 
@@ -42,8 +45,9 @@ func controlPlane(servers, surge int) string {
 }
 
 // Pairs are explorations in which any two faults happen, one after the other or
-// at once. A kubelet's death is in none: etcd is asked through kubelets, and a
-// control plane that may not ask a server that works waits for an operator.
+// at once. A kubelet's death is in none: where etcd can be asked through
+// kubelets only, a control plane that may not ask a server that works waits for
+// an operator.
 func Pairs(servers, surge int) []Options {
 	var out []Options
 	for a := range numFaults {
@@ -57,6 +61,19 @@ func Pairs(servers, surge int) []Options {
 			o.Budget[b]++
 			out = append(out, o)
 		}
+	}
+	return out
+}
+
+// WithKubeletDeath are explorations in which a kubelet dies and any other fault
+// happens, and the members' client ports are in reach.
+func WithKubeletDeath(servers, surge int) []Options {
+	var out []Options
+	for b := range numFaults {
+		o := Options{Servers: servers, Surge: surge, Stale: true, Restarts: true, Direct: true}
+		o.Budget[KubeletDeath]++
+		o.Budget[b]++
+		out = append(out, o)
 	}
 	return out
 }

@@ -35,14 +35,15 @@ const (
 // seen are the bits of a Server that are reported as they are.
 const seen = Sight(1<<11-1) | Sight(Late) | fromWorkload | Sight(1<<30-1-(1<<25-1))
 
-// sight is what can be seen of a server. Etcd is asked through the Node.
-func (s Server) sight() Sight {
+// sight is what can be seen of a server. Etcd is asked at the server's Node,
+// through its kubelet or without.
+func (w *World) sight(s Server) Sight {
 	out := Sight(s) & seen
 	if s.Host() == Gone {
 		out |= hostIsGone
 	}
 	switch {
-	case !s.listed() || s.Node() == NoNode || s.has(KubeletDead) || s.Host() != Up:
+	case !s.listed() || s.Node() == NoNode || s.has(KubeletDead) && !w.Direct || s.Host() != Up:
 	case s.runsEtcd():
 		out |= Sight(Answers) << answersAt
 	default:
@@ -81,7 +82,7 @@ func look(w *World) View {
 		if s == 0 {
 			continue
 		}
-		sight := s.sight()
+		sight := w.sight(s)
 		if sight.answers() == Answers && s.Member() == Voter {
 			v.EtcdUnknown = false
 		}

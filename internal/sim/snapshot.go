@@ -77,6 +77,7 @@ func (v *View) controlPlane() model.ControlPlane {
 		Namespace: "default", Name: "cp", Replicas: int(v.Replicas), MaxSurge: int(v.Surge), Version: "v1.36.3+rke2r1",
 		Problems: v.problems(), Deleting: v.WholeDeleted, Initialized: v.Initialized,
 		ExcludeFromLoadBalancers: true, LoadBalancerSettle: settle,
+		Remediation: model.RemediationPolicy{SingleServer: true},
 	}
 }
 

@@ -52,6 +52,9 @@ type World struct {
 	Silent bool
 	// WholeDeleted: the control plane is being deleted.
 	WholeDeleted bool
+	// Direct: the controller reaches the client ports of the members, and does
+	// not need their kubelets.
+	Direct bool
 	// Left is what may still go wrong.
 	Left Budget
 }
