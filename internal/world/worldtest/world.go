@@ -45,6 +45,9 @@ type World struct {
 	// Calls is asked before each write to the management cluster; an error
 	// fails the write.
 	Calls func(verb string, obj client.Object) error
+	// After is told of each write to either cluster after it was made; an error
+	// is what the writer gets all the same.
+	After func(verb string, obj client.Object) error
 	// Connected is false while the workload cluster can't be reached.
 	Connected bool
 
@@ -57,7 +60,7 @@ type World struct {
 // n0, n1 and so on.
 func New(t *testing.T, members int) *World {
 	t.Helper()
-	w := &World{t: t, Calls: func(string, client.Object) error { return nil }, Connected: true, pool: etcd.NewPool(time.Now)}
+	w := &World{t: t, Calls: allow, After: allow, Connected: true, pool: etcd.NewPool(time.Now)}
 	w.Cluster = &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "c", UID: "cluster-uid"},
 		Spec:       clusterv1.ClusterSpec{ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "10.0.0.100", Port: 6443}},
@@ -78,13 +81,22 @@ func New(t *testing.T, members int) *World {
 	}
 	w.ControlPlane.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: InfraGroup, Kind: "LabMachineTemplate", Name: "t"}
 	w.Management = w.fakeManagement()
-	w.Workload = fake.NewClientBuilder().WithScheme(scheme(t)).Build()
+	w.Workload = fake.NewClientBuilder().WithScheme(scheme(t)).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if err := c.Patch(ctx, obj, patch, opts...); err != nil {
+				return err
+			}
+			return w.After("patch", obj)
+		},
+	}).Build()
 	if members > 0 {
 		w.Etcd = etcdtest.Start(t, members)
 	}
 	w.secrets()
 	return w
 }
+
+func allow(string, client.Object) error { return nil }
 
 func (w *World) fakeManagement() client.WithWatch {
 	objs := []client.Object{w.Cluster.DeepCopy(), w.ControlPlane.DeepCopy(), Template("t")}
@@ -98,19 +110,28 @@ func (w *World) fakeManagement() client.WithWatch {
 				if err := w.Calls("create", obj); err != nil {
 					return err
 				}
-				return c.Create(ctx, obj, opts...)
+				if err := c.Create(ctx, obj, opts...); err != nil {
+					return err
+				}
+				return w.After("create", obj)
 			},
 			Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 				if err := w.Calls("delete", obj); err != nil {
 					return err
 				}
-				return c.Delete(ctx, obj, opts...)
+				if err := c.Delete(ctx, obj, opts...); err != nil {
+					return err
+				}
+				return w.After("delete", obj)
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 				if err := w.Calls("patch", obj); err != nil {
 					return err
 				}
-				return c.Patch(ctx, obj, patch, opts...)
+				if err := c.Patch(ctx, obj, patch, opts...); err != nil {
+					return err
+				}
+				return w.After("patch", obj)
 			},
 			Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 				u := &unstructured.Unstructured{}
@@ -120,7 +141,10 @@ func (w *World) fakeManagement() client.WithWatch {
 				if err := w.Calls("apply", u); err != nil {
 					return err
 				}
-				return c.Apply(ctx, obj, opts...)
+				if err := c.Apply(ctx, obj, opts...); err != nil {
+					return err
+				}
+				return w.After("apply", u)
 			},
 		}).Build()
 }
@@ -242,3 +266,6 @@ func (c connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Con
 
 // Connections stands in for Cluster API's ClusterCache.
 func (w *World) Connections() workload.Connections { return connections{w} }
+
+// Pool keeps the connections to the real members.
+func (w *World) Pool() *etcd.Pool { return w.pool }
