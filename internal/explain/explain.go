@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"time"
 
 	"github.com/drover-project/drover/internal/model"
@@ -112,6 +113,7 @@ type Wait struct {
 // Explain makes the Explanation.
 func Explain(in Input) Explanation {
 	s, d := in.Snapshot, in.Decision
+	in.Obstacles = slices.Concat(foreignHooks(s), in.Obstacles)
 	if in.Blind != "" {
 		d = reportedDecision(in.Reported, d)
 	}
@@ -201,6 +203,36 @@ func doing(s model.Snapshot, d model.Decision, e Explanation) string {
 	default:
 		return "something is to be put in order"
 	}
+}
+
+// foreignHooks are the hooks of others that core waits for now.
+func foreignHooks(s model.Snapshot) []model.Obstacle {
+	var out []model.Obstacle
+	for _, m := range s.Machines {
+		switch {
+		case !m.Deleting:
+		case m.Phase == model.PhaseWaitingForPreDrain:
+			out = append(out, hookObstacles(m, "pre-drain.delete.hook.machine.cluster.x-k8s.io", m.ForeignPreDrain)...)
+		case m.Phase == model.PhaseWaitingForPreTerm:
+			out = append(out, hookObstacles(m, "pre-terminate.delete.hook.machine.cluster.x-k8s.io", m.ForeignPreTerminate)...)
+		}
+	}
+	return out
+}
+
+func hookObstacles(m model.Machine, prefix string, hooks []model.Hook) []model.Obstacle {
+	var out []model.Obstacle
+	for _, h := range hooks {
+		owner := "its value names no owner"
+		if h.Owner != "" {
+			owner = "its owner is " + h.Owner
+		}
+		out = append(out, model.Obstacle{
+			Machine: m.Name, Kind: "annotation", Name: prefix + "/" + h.Name, Why: "a deletion hook of somebody else; " + owner,
+			Since: m.PhaseSince, Stuck: true, Unblock: "it ends when its owner removes the annotation",
+		})
+	}
+	return out
 }
 
 // next is what comes then and what can be done, by the deciding rule.

@@ -62,11 +62,18 @@ func foreignHolds(m model.Machine, w model.Wait) bool {
 
 const drainRule = "drain_comes_before_member"
 
-// neverJoins: a server that has had all the time to join and is none yet.
+// neverJoins: a server that has had all the time to join, or that can't any
+// more, and is none yet.
 func neverJoins(s model.Snapshot, m model.Machine) bool {
-	if m.Deleting || s.Now.Sub(m.Created) < model.JoinTime && !(m.InfrastructureGone.Known && m.InfrastructureGone.Value) {
+	gone := m.InfrastructureGone.Known && m.InfrastructureGone.Value
+	switch {
+	case m.Deleting, !gone && s.Now.Sub(m.Created) < model.JoinTime:
+		return false
+	case m.NodeName == "":
+		return true
+	case !s.Etcd.Members.Known, s.ControlPlane.ExternalDatastore:
 		return false
 	}
 	member, listed := s.MemberOf(m.Name)
-	return m.NodeName == "" || s.Etcd.Members.Known && !s.ControlPlane.ExternalDatastore && !(listed && member.Voter())
+	return !listed || !member.Voter()
 }

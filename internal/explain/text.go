@@ -25,13 +25,13 @@ const indent = 11
 
 func (p *page) line(heading, format string, args ...any) {
 	text := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(format, args...)), "\n", " ")
-	fmt.Fprintf(p, "%-*s%s\n", indent, heading, text)
+	fmt.Fprintf(&p.Builder, "%-*s%s\n", indent, heading, text)
 }
 
 // Text writes the Explanation for a terminal.
 func (e Explanation) Text() string {
 	p := &page{}
-	fmt.Fprintf(p, "Cluster %s/%s, control plane %s, %s: %s, %s\n", e.Namespace, e.Cluster, e.ControlPlane, e.Version, e.Doing, e.State)
+	fmt.Fprintf(&p.Builder, "Cluster %s/%s, control plane %s, %s: %s, %s\n", e.Namespace, e.Cluster, e.ControlPlane, e.Version, e.Doing, e.State)
 	for _, reason := range e.Paused {
 		p.line("Paused", "%s", reason)
 	}
