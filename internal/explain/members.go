@@ -42,6 +42,9 @@ type Row struct {
 	PeerURLs []string `json:"peerURLs"`
 }
 
+// voter is the Role of a member that counts for quorum and has run.
+const voter = "voter"
+
 // MembersOf makes the list of a Snapshot.
 func MembersOf(s model.Snapshot, denied []model.Denied) Members {
 	out := Members{
@@ -61,7 +64,7 @@ func MembersOf(s model.Snapshot, denied []model.Denied) Members {
 func row(s model.Snapshot, m model.Member) Row {
 	r := Row{
 		ID: strconv.FormatUint(m.ID, 16), Name: m.Name, Machine: m.Machine, Leader: m.Leader, Lag: m.Lag, Alarms: m.Alarms, PeerURLs: m.PeerURLs,
-		Role: "voter", Healthy: m.Healthy(), Health: "healthy",
+		Role: voter, Healthy: m.Healthy(), Health: "healthy",
 	}
 	switch {
 	case !m.Started():
@@ -144,7 +147,7 @@ func (m Members) Text() string {
 		b.WriteString(strings.Join(table, "\n") + "\n\n")
 	}
 	fmt.Fprintf(&b, "etcd of %s/%s: %s\n", m.Namespace, m.Cluster, m.Quorum)
-	writeDenied(&b, m.Denied)
+	WriteDenied(&b, m.Denied)
 	return b.String()
 }
 
@@ -176,4 +179,18 @@ func columns(rows [][]string) []string {
 		out = append(out, b.String())
 	}
 	return out
+}
+
+// Trouble tells whether a member is joining, and whether one that has joined is
+// not known to work.
+func (m Members) Trouble() (joining, sick bool) {
+	for _, r := range m.List {
+		switch {
+		case r.Role != voter:
+			joining = true
+		case !r.Healthy:
+			sick = true
+		}
+	}
+	return joining, sick
 }

@@ -72,7 +72,7 @@ func (e Explanation) Text() string {
 			p.line(heading, "- %s", option)
 		}
 	}
-	writeDenied(&p.Builder, e.Denied)
+	WriteDenied(&p.Builder, e.Denied)
 	return p.String()
 }
 
@@ -152,8 +152,8 @@ func (e Explanation) writeObstacles(p *page) {
 	}
 }
 
-// writeDenied says which permission is missing where.
-func writeDenied(b *strings.Builder, denied []model.Denied) {
+// WriteDenied says which permission is missing where.
+func WriteDenied(b *strings.Builder, denied []model.Denied) {
 	for _, d := range denied {
 		fmt.Fprintf(b, "%-*s%s %s in %s; an RBAC rule that is enough:\n%-*s%s\n", indent, "Forbidden", d.Verb, d.Resource, d.Where(), indent, "", d.Rule())
 	}
