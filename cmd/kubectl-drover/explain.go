@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,18 +139,21 @@ func (e *explaining) draw(out io.Writer, result explain.Explanation, terminal bo
 	return nil
 }
 
-// essence is what of an Explanation is news when it changes: neither its time
-// nor how far members lag for a moment.
+// essence is what of an Explanation is news when it changes: neither its time,
+// nor when something was looked at, nor how far a member is behind.
 func essence(e explain.Explanation) string {
 	e.Now = time.Time{}
+	e.Waits, e.Troubled = slices.Clone(e.Waits), slices.Clone(e.Troubled)
 	for i := range e.Waits {
-		w := e.Waits[i]
-		e.Waits[i].Blockers = append(w.Blockers[:0:0], w.Blockers...)
+		e.Waits[i].Blockers = slices.Clone(e.Waits[i].Blockers)
 		for n := range e.Waits[i].Blockers {
-			if e.Waits[i].Blockers[n].Kind != "Machine" {
-				e.Waits[i].Blockers[n].Since = time.Time{} // of a member or a fact: when it was looked at
+			if b := &e.Waits[i].Blockers[n]; b.Kind != "Machine" && b.Kind != "Node" {
+				b.Since = time.Time{}
 			}
 		}
+	}
+	for i := range e.Troubled {
+		e.Troubled[i].Lag = 0
 	}
 	text, _ := json.Marshal(e)
 	return string(text)
