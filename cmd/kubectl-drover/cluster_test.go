@@ -141,7 +141,7 @@ func (w *world) withFewRights(t *testing.T) {
 	g.Expect(out).To(And(
 		ContainSubstring("seen from here in part only: etcd can't be asked"),
 		ContainSubstring("Machine m3 is joining and waits for its Node to register [rule one_server_joins_at_a_time]"),
-		ContainSubstring("Forbidden  get secrets in namespace demo of the management cluster"),
+		ContainSubstring("Forbidden   get secrets in namespace demo of the management cluster"),
 		ContainSubstring(`{apiGroups: [""], resources: ["secrets"], verbs: ["get"], resourceNames: ["c-ca", `),
 		ContainSubstring(`"c-kubeconfig"`),
 		ContainSubstring(`{apiGroups: ["infrastructure.cluster.x-k8s.io"], resources: ["labmachines"], verbs: ["get"]`),
@@ -199,7 +199,7 @@ func (w *world) draining(t *testing.T) {
 	g.Expect(out.String()).To(And(
 		ContainSubstring("Machine m0, step 4 of 9"),
 		ContainSubstring("core: DrainingNode"), ContainSubstring("Drain not completed yet"),
-		ContainSubstring("blocked by!Pod default/cart-0: PodDisruptionBudget cart allows 0 disruptions: 1 pods are healthy, 1 have to be"),
+		ContainSubstring("blocked by! Pod default/cart-0: PodDisruptionBudget cart allows 0 disruptions: 1 pods are healthy, 1 have to be"),
 		Not(ContainSubstring("etcd-n0")), Not(ContainSubstring("Forbidden")),
 	))
 	g.Expect(strings.Count(out.String(), "\n")).To(BeNumerically("<=", 24))

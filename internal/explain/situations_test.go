@@ -131,16 +131,16 @@ var situations = map[string]func() *Input{
 		in := rolling()
 		in.deleted("cp-a", model.PhaseDraining, ago(12*time.Minute), "Drain not completed yet (started at 2026-01-02T02:52:05Z):\n* Pod shop/cart-0: cannot evict pod as it would violate the pod's disruption budget")
 		in.Obstacles = []model.Obstacle{
-			{Machine: "cp-a", Kind: "Pod", Name: "shop/cart-0", Why: "PodDisruptionBudget cart allows 0 disruptions: 1 of 1 wanted pods are healthy", Stuck: true, Since: ago(11 * time.Minute)},
-			{Machine: "cp-a", Kind: "Pod", Name: "shop/db-0", Why: "deleted, and held by finalizer example.com/backup", Stuck: true, Since: ago(5 * time.Minute)},
-			{Machine: "cp-a", Kind: "Pod", Name: "shop/web-1", Why: "ends within its terminationGracePeriodSeconds of 600", Since: ago(time.Minute)},
+			{Machine: "cp-a", Kind: "Pod", Name: "shop/cart-0", Why: "PodDisruptionBudget cart allows 0 disruptions: 1 pods are healthy, 1 have to be", Stuck: true, Since: ago(11 * time.Minute)},
+			{Machine: "cp-a", Kind: "Pod", Name: "shop/db-0", Why: "is deleted and held by finalizer example.com/backup", Stuck: true, Since: ago(5 * time.Minute)},
+			{Machine: "cp-a", Kind: "Pod", Name: "shop/web-1", Why: "ends within its grace period of 10m0s", Since: ago(time.Minute)},
 		}
 		return in
 	},
 	"volumes left": func() *Input {
 		in := rolling()
 		in.deleted("cp-a", model.PhaseWaitingForVolumes, ago(40*time.Second), "Waiting for Node volumes to be detached")
-		in.Obstacles = []model.Obstacle{{Machine: "cp-a", Kind: "VolumeAttachment", Name: "csi-1", Why: "PersistentVolume pv-1 (claim shop/data-db-0) is still attached by csi.example.com", Since: ago(3 * time.Hour)}}
+		in.Obstacles = []model.Obstacle{{Machine: "cp-a", Kind: "VolumeAttachment", Name: "csi-1", Why: "PersistentVolume pv-1 is still attached by csi.example.com, for claim shop/data-db-0", Since: ago(3 * time.Hour)}}
 		return in
 	},
 	"foreign hook": func() *Input {
@@ -203,7 +203,7 @@ var situations = map[string]func() *Input{
 	},
 	"paused": func() *Input {
 		in := rolling()
-		in.Paused = []string{"Cluster shop/prod has spec.paused (condition Paused since 2026-01-02T02:04:05Z)"}
+		in.Paused = []string{"Cluster shop/prod has spec.paused: true (since 2026-01-02 02:04:05 UTC)"}
 		return in
 	},
 	"the whole is deleted, with workers": func() *Input {

@@ -21,7 +21,7 @@ const (
 type page struct{ strings.Builder }
 
 // indent is the width of the headings.
-const indent = 11
+const indent = 12
 
 func (p *page) line(heading, format string, args ...any) {
 	text := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(format, args...)), "\n", " ")
