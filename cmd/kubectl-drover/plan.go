@@ -16,6 +16,7 @@ import (
 	"github.com/drover-project/drover/internal/report"
 	"github.com/drover-project/drover/internal/sim"
 	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/workload"
 )
 
 // planning is what the flags of plan say.
@@ -78,6 +79,8 @@ func (p *planning) run(ctx context.Context, s *session, replicas *int32, out io.
 		return lacking(fmt.Errorf("plan: %w", err), s.denied.Denied())
 	}
 	result.Paused, result.Denied = paused(v.scope), s.denied.Denied()
+	s.findRemover(ctx, v)
+	result.assume(v.snapshot)
 	forecast, err := sim.Foresee(v.snapshot, nil)
 	if err != nil {
 		return lacking(fmt.Errorf("plan: %w", err), s.denied.Denied())
@@ -90,6 +93,34 @@ func (p *planning) run(ctx context.Context, s *session, replicas *int32, out io.
 		return errHeldUp
 	}
 	return nil
+}
+
+// findRemover notes which server serves RKE2's removal annotations. The Observer
+// looks at that only while somebody leaves.
+func (s *session) findRemover(ctx context.Context, v *seen) {
+	session, err := s.connector.Open(ctx, v.scope)
+	if err != nil {
+		return // then nothing is forecast either
+	}
+	holder, err := session.Workload.LeaseHolder(ctx, workload.RemovalLease)
+	if err != nil {
+		return // then it is taken for another server, as the manager does
+	}
+	for i := range v.snapshot.Machines {
+		if m := &v.snapshot.Machines[i]; m.NodeName == holder && m.Node.Known {
+			m.Node.Value.RemovesMembers = true
+		}
+	}
+}
+
+// assume names the members that could not be asked: the forecast takes them to
+// work.
+func (o *outlook) assume(s model.Snapshot) {
+	for _, m := range s.Etcd.Members.Value {
+		if what, sure := m.Trouble(); !sure {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("etcd member %s is taken to work, but it %s", m.Label(), what))
+		}
+	}
 }
 
 // outlook is the result of plan.

@@ -84,6 +84,8 @@ type Explanation struct {
 	Quorum string `json:"quorum,omitzero"`
 	// Troubled are the members that are not known to work.
 	Troubled []Row `json:"troubledMembers,omitzero"`
+	// Broken are Nodes and static pods of servers that do not work.
+	Broken []string `json:"broken,omitzero"`
 	// Paused, Failures, Blind and Denied are as in Input.
 	Paused   []string       `json:"paused,omitzero"`
 	Failures []string       `json:"failures,omitzero"`
@@ -119,7 +121,7 @@ func Explain(in Input) Explanation {
 	}
 	e := Explanation{
 		Namespace: s.ControlPlane.Namespace, Cluster: s.Cluster.Name, ControlPlane: s.ControlPlane.Name, Version: s.ControlPlane.Version,
-		Now: s.Now, Servers: count(s), Leaving: leaving(s, d), Obstacles: in.Obstacles, Quorum: quorumLine(s), Troubled: troubled(s),
+		Now: s.Now, Servers: count(s), Leaving: leaving(s, d), Obstacles: in.Obstacles, Quorum: quorumLine(s), Troubled: troubled(s), Broken: broken(s),
 		Paused: in.Paused, Failures: in.Reported.Failures, Blind: in.Blind, Denied: in.Denied,
 	}
 	if in.Blind != "" {
@@ -137,7 +139,7 @@ func Explain(in Input) Explanation {
 	if d.Action != nil {
 		e.Action, e.Rule = d.Action.Describe(), d.Rule
 	}
-	e.State = state(in, d)
+	e.State = state(in, d, e)
 	e.Doing = doing(s, d, e)
 	e.Next, e.Options = next(d, e.State)
 	return e
@@ -196,6 +198,8 @@ func doing(s model.Snapshot, d model.Decision, e Explanation) string {
 		return "scaling up"
 	case e.Servers.Leaving > 0, e.Servers.Present > e.Servers.Wished:
 		return "scaling down"
+	case d.Settled() && e.State != Settled:
+		return "nothing is to be changed, but not every server works"
 	case d.Settled():
 		return "everything is as wished"
 	case d.Action == nil && len(e.Waits) > 0 && e.Waits[0].Rule == "one_server_joins_at_a_time":
@@ -238,6 +242,9 @@ func hookObstacles(m model.Machine, prefix string, hooks []model.Hook) []model.O
 // next is what comes then and what can be done, by the deciding rule.
 func next(d model.Decision, s State) (string, []string) {
 	entry := Of(d.Rule)
+	if d.Settled() && s == HeldUp {
+		return "a change is begun only when every server works", Of(healthRule).Options
+	}
 	if len(d.Waits) > 0 && d.Action == nil {
 		entry = Of(d.Waits[0].Rule)
 	}

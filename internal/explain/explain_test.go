@@ -54,7 +54,7 @@ func TestState(t *testing.T) {
 		"settled": Settled, "draining, held by a PodDisruptionBudget": HeldUp, "volumes left": InProgress, "foreign hook": HeldUp,
 		"replacement is joining": InProgress, "replacement never joins": HeldUp, "quorum missing": HeldUp, "RKE2 is asked for the removal": InProgress,
 		"leader moves": InProgress, "host is not destroyed": HeldUp, "orphan member": InProgress, "paused": Paused,
-		"the whole is deleted, with workers": HeldUp, "template missing": HeldUp, "two deleted by hand": InProgress, "server broken": HeldUp, "member far behind": HeldUp,
+		"the whole is deleted, with workers": HeldUp, "template missing": HeldUp, "two deleted by hand": InProgress, "server broken": HeldUp, "core has not begun": InProgress, "settled, with a broken server": HeldUp, "joined and starting": InProgress, "member far behind": HeldUp,
 		"first server": InProgress, "data lost": HeldUp, "seen in part": InProgress,
 	} {
 		in := situations[name]()
@@ -75,6 +75,10 @@ func TestBlindWithoutReport(t *testing.T) {
 	}
 	in.Reported = Reported{Settled: true}
 	if e := Explain(*in); e.State != Settled {
+		t.Errorf("state %s", e.State)
+	}
+	in.Reported.Health = []string{"EtcdClusterHealthy is False: NotHealthy"}
+	if e := Explain(*in); e.State != HeldUp {
 		t.Errorf("state %s", e.State)
 	}
 }

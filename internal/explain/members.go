@@ -115,8 +115,20 @@ func quorumLine(s model.Snapshot) string {
 	if learners := len(members) - voters; learners > 0 {
 		line += ", " + plural(learners, "learner")
 	}
-	if verdict := quorum.Has(members); !verdict.OK {
-		return line + fmt.Sprintf(", NO QUORUM: %d are needed", quorum.Size(voters))
+	unasked := 0
+	for _, m := range quorum.Voters(members) {
+		if _, sure := m.Trouble(); !sure {
+			unasked++
+		}
+	}
+	if unasked > 0 {
+		line += fmt.Sprintf(", %d could not be asked", unasked)
+	}
+	switch size := quorum.Size(voters); {
+	case healthy+unasked < size:
+		return line + fmt.Sprintf(", NO QUORUM: %d are needed", size)
+	case healthy < size:
+		return line + fmt.Sprintf(", quorum not confirmed: %d are needed", size)
 	}
 	return line + fmt.Sprintf(", %d may fail", healthy-quorum.Size(voters))
 }

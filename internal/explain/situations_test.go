@@ -223,6 +223,12 @@ var situations = map[string]func() *Input{
 		in.deleted("cp-b", model.PhaseWaitingForPreDrain, ago(20*time.Second), "")
 		return in
 	},
+	"core has not begun": func() *Input {
+		in := rolling()
+		m := in.deleted("cp-a", model.PhaseWaitingForPreDrain, ago(time.Second), "")
+		m.Phase = notBegun
+		return in
+	},
 	"server broken": func() *Input {
 		in := whole(3)
 		in.outdate("cp-a", "cp-b", "cp-c")
@@ -233,6 +239,21 @@ var situations = map[string]func() *Input{
 		in := whole(3)
 		in.outdate("cp-a", "cp-b", "cp-c")
 		in.member("cp-c").Lag = 120345
+		return in
+	},
+	"settled, with a broken server": func() *Input {
+		in := whole(3)
+		in.member("cp-b").Answers = model.Unknown[bool]("etcd on node node-cp-b: status: no answer in time", now)
+		m := in.machine("cp-b")
+		m.Node.Value.Ready, m.Node.Value.ReadySince = model.Unclear, ago(90*time.Second)
+		m.Components["kube-scheduler"] = model.Unknown[bool]("the kubelet of Node node-cp-b does not report", now)
+		return in
+	},
+	"joined and starting": func() *Input {
+		in := rolling()
+		c := model.Known(false, now)
+		c.Reason = "pod kube-scheduler-node-cp-d is starting"
+		in.machine("cp-d").Components["kube-scheduler"] = c
 		return in
 	},
 	"first server": func() *Input {

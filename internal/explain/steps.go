@@ -64,6 +64,10 @@ type Leaving struct {
 	Behind []string `json:"behind,omitzero"`
 }
 
+// notBegun is the reason of the Machine's condition Deleting as core leaves it
+// until it looks at the deletion (MachineNotDeletingReason).
+const notBegun = "NotDeleting"
+
 // leaving finds the server that is on its way out: the deleted one that is not
 // held for its turn. It is nil when none is, or when everything is deleted.
 func leaving(s model.Snapshot, d model.Decision) *Leaving {
@@ -81,6 +85,9 @@ func leaving(s model.Snapshot, d model.Decision) *Leaving {
 			continue
 		}
 		step := stepOf(m, d)
+		if m.Phase == notBegun {
+			m.Phase, m.PhaseSince, m.Detail = model.PhaseNone, m.DeletingSince, ""
+		}
 		return &Leaving{
 			Machine: m.Name, Step: step, Steps: Steps, Title: step.String(),
 			Phase: m.Phase, Since: phaseBegan(m), Detail: m.Detail, Behind: behind,

@@ -47,7 +47,14 @@ func (e Explanation) Text() string {
 			p.line("", "and %d more", len(e.Troubled)-i)
 			break
 		}
-		p.line("", "member %s of %s: %s, %d entries behind", dash(r.Name), r.owner(), r.Health, r.Lag)
+		p.line("", "member %s of %s: %s, %d entries behind", dash(r.Name), r.owner(), cut(r.Health, mostDetail), r.Lag)
+	}
+	for i, text := range e.Broken {
+		if i == mostBlockers {
+			p.line("", "and %d more", len(e.Broken)-i)
+			break
+		}
+		p.line("Broken", "%s", cut(text, mostDetail))
 	}
 	for _, text := range e.Health {
 		p.line("Reported", "%s", text)

@@ -44,6 +44,7 @@ func TestTimeInEachPhase(t *testing.T) {
 	var stays map[string]Stay
 	var got []Ended
 	for _, s := range []model.Snapshot{
+		look(0, "NotDeleting", -time.Hour), // core has not begun
 		look(1*time.Second, model.PhaseWaitingForPreDrain, 0),
 		look(9*time.Second, model.PhaseDraining, 7*time.Second),
 		look(30*time.Second, model.PhaseDraining, 7*time.Second),

@@ -177,7 +177,7 @@ func (f *forecaster) sum(v Verb) {
 // can.
 func (f *forecaster) surroundings() bool {
 	steps := slices.DeleteFunc(f.steps(nil, &f.world), func(st Step) bool {
-		return !st.Progress() || st.Variant != 0 || slices.Contains(misfortune, st.Kind)
+		return !st.Progress() || slices.Contains(misfortune, st.Kind)
 	})
 	if len(steps) == 0 {
 		return false
@@ -185,6 +185,10 @@ func (f *forecaster) surroundings() bool {
 	st := steps[0]
 	if i := slices.IndexFunc(steps, func(st Step) bool { return !slices.Contains(lastResort, st.Kind) }); i >= 0 {
 		st = steps[i]
+	}
+	// A step has a second variant where it matters who removes members.
+	if other := (Step{Kind: st.Kind, Server: st.Server, Variant: 1}); f.removes(st) && slices.Contains(steps, other) {
+		st = other
 	}
 	e := Event{By: doers[st.Kind], Text: st.text(&f.names)}
 	if e.By == "" {

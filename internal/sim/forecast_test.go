@@ -174,6 +174,21 @@ func TestForecastTakesTheBrokenFirst(t *testing.T) {
 	}
 }
 
+// The server that serves removal annotations can't remove itself.
+func TestForecastKnowsWhoRemovesMembers(t *testing.T) {
+	s := fleet(3, 1, true)
+	s.Machines[2].Node.Value.RemovesMembers = true
+	f := foresee(t, s)
+	if f.Totals.AskedRKE2 != 2 || f.Totals.MemberCalls != 1 {
+		t.Errorf("%+v", f.Totals)
+	}
+	for _, e := range f.Events {
+		if strings.HasPrefix(e.Text, "remove etcd member") && e.Server != "m3" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
 func TestForecastOfDeletion(t *testing.T) {
 	s := fleet(3, 1, false)
 	s.ControlPlane.Deleting = true

@@ -163,6 +163,16 @@ func (f *forecaster) look() (View, model.Snapshot) {
 	return v, s
 }
 
+// removes tells whether RKE2's controller for removals runs on the server that a
+// step is about, as far as the Snapshot tells.
+func (f *forecaster) removes(st Step) bool {
+	if st.Server < 0 {
+		return false
+	}
+	m, ok := f.real.MachineByName(f.names[st.Server])
+	return ok && m.Node.Known && m.Node.Value.RemovesMembers
+}
+
 // ranks are the names, with the places in the order of age and of IDs.
 func (f *forecaster) ranks() Names {
 	n := Names{Machine: f.names}
