@@ -107,7 +107,11 @@ func phaseBegan(m model.Machine) time.Time {
 // and else by where core stands.
 func stepOf(m model.Machine, d model.Decision) Step {
 	for _, w := range d.Waits {
-		if step := table[w.Rule].Step; w.Machine == m.Name && step != 0 {
+		step := table[w.Rule].Step
+		if step == Drain && m.PreDrainHook && (m.Phase == model.PhaseNone || m.Phase == notBegun) {
+			return LoadBalancers // core has not even come to our hook
+		}
+		if w.Machine == m.Name && step != 0 {
 			return step
 		}
 	}
