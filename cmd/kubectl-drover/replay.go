@@ -85,7 +85,7 @@ func (r *replaying) run(path string, out io.Writer) error {
 			}
 		}
 	}
-	return report(out, order, gaps)
+	return summary(out, order, gaps)
 }
 
 func (f *followed) next(r trace.Record) error {
@@ -94,7 +94,7 @@ func (f *followed) next(r trace.Record) error {
 	return f.replay.Next(r.Snapshot, r.Decision, mayDone, state != trace.Done)
 }
 
-func report(out io.Writer, planes []*followed, gaps int) error {
+func summary(out io.Writer, planes []*followed, gaps int) error {
 	slices.SortFunc(planes, func(a, b *followed) int { return strings.Compare(a.name, b.name) })
 	unseen := 0
 	for _, p := range planes {

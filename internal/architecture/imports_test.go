@@ -18,7 +18,7 @@ const module = "github.com/drover-project/drover/"
 
 // pure packages may reach nothing that does I/O, knows Kubernetes or reads the
 // clock.
-var pure = []string{"internal/model", "internal/quorum", "internal/plan", "internal/sim", "internal/trace", "internal/version"}
+var pure = []string{"internal/model", "internal/quorum", "internal/plan", "internal/sim", "internal/trace", "internal/version", "internal/explain"}
 
 // forbidden are the import paths that a pure package must not reach, directly
 // or through others. Each stands for itself and everything below it.
@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"internal/plan":         {"internal/model", "internal/quorum", "internal/version"},
 	"internal/trace":        {"internal/model"},
 	"internal/sim":          {"internal/model", "internal/quorum", "internal/plan", "internal/trace"},
+	"internal/explain":      {"internal/model", "internal/quorum", "internal/plan"},
 	"internal/report":       {"internal/model", "internal/quorum", "internal/version", "api"},
 	"internal/render":       {"internal/version", "api"},
 	"internal/world":        {"internal/model", "internal/version", "api"},
@@ -44,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/admission":    {"internal/version", "api"},
 	"internal/certificates": {},
 	"internal/controller":   {"internal/conversion", "internal/admission", "internal/certificates", "internal/model", "internal/version", "internal/plan", "internal/report", "internal/render", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/trace", "api"},
-	"cmd":                   {"internal/model", "internal/version", "internal/plan", "internal/sim", "internal/controller", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/report", "internal/trace", "api"},
+	"cmd":                   {"internal/model", "internal/version", "internal/plan", "internal/sim", "internal/explain", "internal/admission", "internal/controller", "internal/world", "internal/observe", "internal/act", "internal/upkeep", "internal/report", "internal/trace", "api"},
 }
 
 type listed struct {

@@ -24,20 +24,27 @@ const WaitingEvent = "Waiting"
 // maxNote is the most that the events API takes as text.
 const maxNote = 1024
 
-// WaitEvents are the events for the waits that were not there before. Waits
-// count as the same when rule, Machine and blockers are, so that a number in
-// the text is no news.
-func WaitEvents(before, now model.Decision) []Event {
+// Begun is a wait that was not there before.
+type Begun struct {
+	Event
+	// Rule is the rule that waits.
+	Rule string
+}
+
+// WaitEvents are the waits that were not there before, each with its event.
+// Waits count as the same when rule, Machine and blockers are, so that a number
+// in the text is no news.
+func WaitEvents(before, now model.Decision) []Begun {
 	known := map[string]bool{}
 	for _, w := range before.Waits {
 		known[identity(w)] = true
 	}
-	var out []Event
+	var out []Begun
 	for _, w := range now.Waits {
 		if known[identity(w)] {
 			continue
 		}
-		out = append(out, Event{Reason: WaitingEvent, Machine: w.Machine, Note: Note(WaitText(w))})
+		out = append(out, Begun{Event: Event{Reason: WaitingEvent, Machine: w.Machine, Note: Note(WaitText(w))}, Rule: w.Rule})
 	}
 	return out
 }

@@ -85,9 +85,11 @@ func (r *Reconciler) announce(ctx context.Context, run run, problems []upkeep.Pr
 		texts = append(texts, p.Error())
 		ctrl.LoggerFrom(ctx).Error(p.Err, "Upkeep failed", "step", p.Step)
 	}
-	now := said{decision: run.decision, problems: strings.Join(texts, "; ")}
-	before := r.memory.exchange(key, now)
-	for _, e := range report.WaitEvents(before.decision, run.decision) {
+	before, now := r.memory.exchange(key, func(before said) said {
+		return said{decision: run.decision, problems: strings.Join(texts, "; "), stays: report.Stays(before.stays, run.snapshot)}
+	})
+	begun := report.WaitEvents(before.decision, run.decision)
+	for _, e := range begun {
 		r.Recorder.Eventf(run.scope.ControlPlane, nil, corev1.EventTypeNormal, e.Reason, "Wait", "%s", e.Note)
 		if m := run.scope.Machines[e.Machine]; m != nil {
 			r.Recorder.Eventf(m, run.scope.ControlPlane, corev1.EventTypeNormal, e.Reason, "Wait", "%s", e.Note)
@@ -97,5 +99,5 @@ func (r *Reconciler) announce(ctx context.Context, run run, problems []upkeep.Pr
 	if now.problems != "" && now.problems != before.problems {
 		r.Recorder.Eventf(run.scope.ControlPlane, nil, corev1.EventTypeWarning, UpkeepFailedEvent, "Upkeep", "%s", report.Note(now.problems))
 	}
-	showWaits(key, run.decision)
+	measured.show(key, run.snapshot, run.decision, begun, report.EndedStays(before.stays, now.stays, run.snapshot.Now))
 }

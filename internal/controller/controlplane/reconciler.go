@@ -87,18 +87,22 @@ type memory struct {
 type said struct {
 	decision model.Decision
 	problems string
+	// stays are where the Machines stood that are being deleted.
+	stays map[string]report.Stay
 }
 
-// exchange stores what is said now and returns what was said before.
-func (m *memory) exchange(key client.ObjectKey, now said) said {
+// exchange stores what is said now, which may follow on what was said before,
+// and returns both.
+func (m *memory) exchange(key client.ObjectKey, say func(before said) said) (before, now said) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.said == nil {
 		m.said = map[client.ObjectKey]said{}
 	}
-	before := m.said[key]
+	before = m.said[key]
+	now = say(before)
 	m.said[key] = now
-	return before
+	return before, now
 }
 
 func (m *memory) forget(key client.ObjectKey) {

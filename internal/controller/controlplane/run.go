@@ -91,7 +91,7 @@ func (r *Reconciler) do(ctx context.Context, s *scope.Scope, out run) error {
 	action := out.decision.Action
 	log := ctrl.LoggerFrom(ctx).WithValues("rule", out.decision.Rule, "action", action.Describe())
 	err := r.Actor.Do(ctx, s, out.snapshot, action)
-	count(action, out.snapshot, err)
+	measured.count(action, out.snapshot, err)
 	switch {
 	case act.IsRefused(err):
 		log.Info("Action refused", "reason", err.Error())

@@ -65,7 +65,7 @@ func (r *Reconciler) noteTrace(ctx context.Context, err error) {
 
 func (r *Reconciler) forget(ctx context.Context, key client.ObjectKey) {
 	r.memory.forget(key)
-	forgetWaits(key)
+	measured.forget(key)
 	if r.Trace != nil {
 		if err := r.Trace.Forget(key.String()); err != nil {
 			r.noteTrace(ctx, err)
