@@ -22,6 +22,7 @@ import (
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/world/desired"
+	"github.com/drover-project/drover/internal/world/etcd"
 	"github.com/drover-project/drover/internal/world/etcd/etcdtest"
 	"github.com/drover-project/drover/internal/world/secrets"
 	"github.com/drover-project/drover/internal/world/worldtest"
@@ -221,7 +222,7 @@ func (w *world) session() *session {
 	w.Helper()
 	s, err := newSession(w.config, client.ObjectKey{Namespace: worldtest.Namespace, Name: "c"})
 	w.g.Expect(err).NotTo(HaveOccurred())
-	s.connector.Dial = w.etcd.Dial
+	s.connector.Routes = []etcd.Route{w.etcd.Route()}
 	return s
 }
 

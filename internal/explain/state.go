@@ -40,7 +40,7 @@ func stuck(s model.Snapshot, w model.Wait) bool {
 	if w.Rule == healthRule && slices.ContainsFunc(w.Blockers, func(b model.Blocker) bool { return starts(s, b) }) {
 		return false
 	}
-	if Of(w.Rule).Ends == BySomebody {
+	if w.Operator || Of(w.Rule).Ends == BySomebody {
 		return true
 	}
 	return slices.ContainsFunc(w.Blockers, func(b model.Blocker) bool { return blocked(s, w, b) })

@@ -55,6 +55,23 @@ var table = map[string]Entry{
 		Next:    "its dead member is removed, then a replacement joins, and the rollout goes on with the other servers",
 		Options: []string{"nothing has to be done"},
 	},
+	"broken_surplus_goes_first": {
+		Next:    "its dead member is removed, and the others go on",
+		Options: []string{"nothing has to be done"},
+	},
+	plan.UnhealthyServerIsReplaced: {
+		Next: "its Machine is deleted; a replacement joins, before the server leaves where its member still works, else after its dead member is off the list",
+		Options: []string{
+			"repair the server: the health check takes its mark back when it is healthy again",
+			"delete the Machine yourself: limits of remediation do not hold for that, those of etcd's quorum do",
+			"look at spec.remediation of the control plane and at the MachineHealthCheck",
+		},
+	},
+	"etcd_hop_is_bridged": {
+		Ends:    BySomebody,
+		Next:    "the rollout begins when all members run etcd 3.5.26 or later",
+		Options: []string{"set spec.version to the release named above and let that rollout end; then set the version you want again"},
+	},
 	"released_server_disappears": {
 		Step: Destruction,
 		Next: "the Machine and its Node are gone, and the next server's turn comes",

@@ -84,7 +84,9 @@ func TestRemediation(t *testing.T) {
 }
 
 func TestRemediationLimits(t *testing.T) {
-	broken := func(changes ...change) model.Snapshot { return healthy(3, append([]change{dead(2), marked(2)}, changes...)...) }
+	broken := func(changes ...change) model.Snapshot {
+		return healthy(3, append([]change{dead(2), marked(2)}, changes...)...)
+	}
 	run(t, []tcase{
 		{name: "a replacement that fails at once is the first retry", given: broken(limits(-1, 0), replaces(2, time.Minute, 0)), action: remediate("2", 1)},
 		{name: "and so on without end", given: broken(limits(-1, 0), replaces(2, time.Minute, 41)), action: remediate("2", 42)},
