@@ -45,6 +45,7 @@ func rules() []Rule {
 		controlPlaneIsHealthy,
 		missingServerIsCreated,
 		surplusServerIsDeleted,
+		rolloutIsHeld,
 		outdatedServerIsReplaced,
 	}
 }

@@ -3,6 +3,7 @@ package desired_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,9 @@ import (
 	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/worldtest"
 )
+
+// now is when the tests are.
+var now = time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
 
 func controlPlane() (*controlplanev1.RKE2ControlPlane, *clusterv1.Cluster) {
 	cp := &controlplanev1.RKE2ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "cp", UID: "u"}}
@@ -56,7 +60,7 @@ func TestNewServer(t *testing.T) {
 	g.Expect(s.Machine.Spec.Bootstrap.ConfigRef.Name).To(Equal("cp-x"))
 	g.Expect(s.Machine.Spec.Deletion.NodeDrainTimeoutSeconds).To(HaveValue(BeEquivalentTo(120)))
 	g.Expect(s.Infrastructure.GetAnnotations()).To(HaveKeyWithValue(clusterv1.TemplateClonedFromGroupKindAnnotation, "LabMachineTemplate."+worldtest.InfraGroup))
-	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure)).To(BeEmpty())
+	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure, now)).To(BeEmpty())
 }
 
 func TestName(t *testing.T) {
@@ -219,7 +223,7 @@ func TestOutdated(t *testing.T) {
 			if tt.config != nil {
 				tt.config(s.Config)
 			}
-			NewWithT(t).Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure)).To(Equal(tt.want))
+			NewWithT(t).Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure, now)).To(Equal(tt.want))
 		})
 	}
 }
@@ -227,10 +231,10 @@ func TestOutdated(t *testing.T) {
 func TestMissingObjectsAreNoDifference(t *testing.T) {
 	g := NewWithT(t)
 	cp, s := server(t)
-	g.Expect(desired.Outdated(cp, s.Machine, nil, nil)).To(BeEmpty())
+	g.Expect(desired.Outdated(cp, s.Machine, nil, nil, now)).To(BeEmpty())
 	s.Infrastructure.SetAnnotations(nil)
 	cp.Spec.MachineTemplate.Spec.InfrastructureRef.Name = "big"
-	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure)).To(BeEmpty())
+	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure, now)).To(BeEmpty())
 }
 
 func TestUpdatedMachineKeepsWhatOnlyAReplacementChanges(t *testing.T) {
