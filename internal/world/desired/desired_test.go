@@ -193,6 +193,20 @@ func TestOutdated(t *testing.T) {
 			},
 			machine: func(m *clusterv1.Machine) { delete(m.Annotations, controlplanev1.RegistrationAnnotation) },
 		},
+		"what webhooks of others and core write on a Machine and its config": {
+			machine: func(m *clusterv1.Machine) {
+				m.Labels["foreign"], m.Annotations["foreign"] = "label", "annotation"
+				m.Spec.MinReadySeconds = ptr.To[int32](0)
+				m.Spec.Deletion = clusterv1.MachineDeletionSpec{NodeDeletionTimeoutSeconds: ptr.To[int32](10)}
+				m.Spec.ProviderID, m.Spec.Bootstrap.DataSecretName = "lab://a", ptr.To("cp-x")
+				m.Spec.ReadinessGates = append(m.Spec.ReadinessGates, clusterv1.MachineReadinessGate{ConditionType: "example.com/scanned"})
+				m.Spec.Taints = []clusterv1.MachineTaint{{Key: "foreign", Effect: corev1.TaintEffectNoSchedule}}
+			},
+			config: func(c *bootstrapv1.RKE2Config) {
+				c.Labels["foreign"], c.Annotations["foreign"] = "label", "annotation"
+				c.Spec.AgentConfig.Format = bootstrapv1.CloudConfig
+			},
+		},
 		"template": {
 			cp:   func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.MachineTemplate.Spec.InfrastructureRef.Name = "big" },
 			want: []string{"infrastructure template t, wanted big"},
@@ -207,7 +221,11 @@ func TestOutdated(t *testing.T) {
 			cp: func(cp *controlplanev1.RKE2ControlPlane) {
 				cp.Spec.MachineTemplate.ObjectMeta.Labels["team"] = "z"
 				cp.Spec.MachineTemplate.Spec.Deletion.NodeDrainTimeoutSeconds = nil
+				cp.Spec.MachineTemplate.Spec.ReadinessGates = []clusterv1.MachineReadinessGate{{ConditionType: "example.com/a"}}
+				cp.Spec.MachineTemplate.Spec.Taints = []clusterv1.MachineTaint{{Key: "a", Effect: corev1.TaintEffectNoExecute}}
 				cp.Spec.ManifestsConfigMapReference = corev1.ObjectReference{Name: "m"}
+				cp.Spec.Rollout.Before.CertificatesExpiryDays = ptr.To[int32](30)
+				cp.Spec.Remediation.MaxRetry = ptr.To[int32](1)
 				cp.Spec.Replicas = ptr.To[int32](5)
 			},
 		},

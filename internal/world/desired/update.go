@@ -11,10 +11,10 @@ import (
 
 // UpdatedMachine returns what an existing Machine should look like without
 // being replaced, as the whole of what the control plane applies to it: new
-// labels, annotations and time limits, and everything that only a replacement
-// can change as it is. Both hooks are part of it, since an apply without them
-// would take them away. It is not for Machines that are being deleted: of
-// those only the time limits change (Deletion).
+// labels, annotations, time limits, readiness gates and taints, and everything
+// that only a replacement can change as it is. Both hooks are part of it, since
+// an apply without them would take them away. It is not for Machines that are
+// being deleted: of those only the time limits change (Deletion).
 func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Cluster, m *clusterv1.Machine) *clusterv1.Machine {
 	annotations := Annotations(cp)
 	maps.Copy(annotations, records(cp, m))
@@ -38,6 +38,8 @@ func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Clus
 			Bootstrap:         clusterv1.Bootstrap{ConfigRef: m.Spec.Bootstrap.ConfigRef},
 			InfrastructureRef: m.Spec.InfrastructureRef,
 			Deletion:          Deletion(cp),
+			ReadinessGates:    ReadinessGates(cp),
+			Taints:            Taints(cp),
 		},
 	}
 }
