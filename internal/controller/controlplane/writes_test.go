@@ -174,6 +174,8 @@ func TestHeldRolloutIsPreviewed(t *testing.T) {
 	w.g.Expect(w.reconcileCounted()).To(BeZero())
 	w.g.Expect(w.machines()).To(HaveLen(1))
 
-	w.update(func(cp *controlplanev1.RKE2ControlPlane) { delete(cp.Annotations, controlplanev1.HoldRolloutAnnotation) })
+	w.update(func(cp *controlplanev1.RKE2ControlPlane) {
+		delete(cp.Annotations, controlplanev1.HoldRolloutAnnotation)
+	})
 	w.awaitMachines(2)
 }
