@@ -10,7 +10,8 @@ import (
 
 // ReadinessGates are the conditions a Machine needs, besides core's own, to be
 // ready: those that are set here about the server's static pods and its etcd
-// member, and those the user adds. They also reach Machines that exist.
+// member, and those the user adds. They also reach Machines that exist; on
+// those that were taken over, the user's only.
 func ReadinessGates(cp *controlplanev1.RKE2ControlPlane) []clusterv1.MachineReadinessGate {
 	kinds := []string{controlplanev1.MachineAPIServerPodHealthyCondition, controlplanev1.MachineControllerManagerPodHealthyCondition}
 	if !slices.Contains(cp.Spec.ServerConfig.DisableComponents.KubernetesComponents, controlplanev1.DisableScheduler) {

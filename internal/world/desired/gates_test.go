@@ -41,3 +41,16 @@ func TestReadinessGates(t *testing.T) {
 		NewWithT(t).Expect(got).To(Equal(c.want), name)
 	}
 }
+
+// A Machine that was taken over gets the user's gates and no others.
+func TestReadinessGatesOfAMachineTakenOver(t *testing.T) {
+	g := NewWithT(t)
+	cp, s := server(t)
+	_, cluster := controlPlane()
+	g.Expect(desired.UpdatedMachine(cp, cluster, s.Machine).Spec.ReadinessGates).To(HaveLen(5))
+	delete(s.Machine.Annotations, controlplanev1.MadeByAnnotation)
+	g.Expect(desired.UpdatedMachine(cp, cluster, s.Machine).Spec.ReadinessGates).To(BeEmpty())
+	users := []clusterv1.MachineReadinessGate{{ConditionType: "example.com/a"}}
+	cp.Spec.MachineTemplate.Spec.ReadinessGates = users
+	g.Expect(desired.UpdatedMachine(cp, cluster, s.Machine).Spec.ReadinessGates).To(Equal(users))
+}

@@ -2,6 +2,7 @@ package desired
 
 import (
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -21,6 +22,12 @@ func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Clus
 	for key, value := range Hooks() {
 		annotations[key] = value
 	}
+	gates := ReadinessGates(cp)
+	if madeElsewhere(m) {
+		// Taking a cluster over writes no spec of a Machine, and what is not
+		// written need not be taken back when the cluster is given back.
+		gates = slices.Clone(cp.Spec.MachineTemplate.Spec.ReadinessGates)
+	}
 	return &clusterv1.Machine{
 		TypeMeta: metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -38,7 +45,7 @@ func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Clus
 			Bootstrap:         clusterv1.Bootstrap{ConfigRef: m.Spec.Bootstrap.ConfigRef},
 			InfrastructureRef: m.Spec.InfrastructureRef,
 			Deletion:          Deletion(cp),
-			ReadinessGates:    ReadinessGates(cp),
+			ReadinessGates:    gates,
 			Taints:            Taints(cp),
 		},
 	}
