@@ -52,17 +52,20 @@ func (v *view) rolloutHeld() []model.Wait {
 // to be held. Waits without a rule are part of no decision.
 func RolloutHeld(s model.Snapshot) []model.Wait { return newView(&s).rolloutHeld() }
 
-// ReplacementOrder names the Machines that stay and differ from the spec, the
-// one that would be replaced first in front. What changes on the way, such as
-// which failure domains are crowded, can change the order.
-func ReplacementOrder(s model.Snapshot) []string {
+// DepartureOrder names the Machines that stay and are to go, the next one first:
+// those that are more than wished, and those that differ from the spec. What
+// changes on the way, such as which failure domains are crowded, can change the
+// order.
+func DepartureOrder(s model.Snapshot) []string {
 	v := newView(&s)
 	v.staying = slices.Clone(v.staying)
+	surplus := len(v.staying) - v.ControlPlane.Replicas
 	var out []string
-	for len(v.outdated()) > 0 {
+	for surplus > 0 || len(v.outdated()) > 0 {
 		m := v.victim()
-		if !m.UpToDate() {
+		if surplus > 0 || !m.UpToDate() {
 			out = append(out, m.Name)
+			surplus--
 		}
 		v.staying = slices.DeleteFunc(v.staying, func(other *model.Machine) bool { return other == m })
 	}

@@ -33,7 +33,7 @@ func TestHeldRollout(t *testing.T) {
 	}
 }
 
-func TestReplacementOrder(t *testing.T) {
+func TestDepartureOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		given model.Snapshot
 		want  []string
@@ -44,10 +44,14 @@ func TestReplacementOrder(t *testing.T) {
 		"not who leaves": {healthy(3, outdated(1, 2), deleting(1, model.PhaseDraining)), []string{"cp-2"}},
 		"as the user wishes": {healthy(3, outdated(1, 2), machine(2, func(m *model.Machine) { m.DeletionWished = true })),
 			[]string{"cp-2", "cp-1"}},
+		"too many":                {healthy(5, replicas(3)), []string{"cp-1", "cp-2"}},
+		"too many, some outdated": {healthy(4, replicas(3), outdated(2, 3)), []string{"cp-2", "cp-3"}},
+		"too many, one wished for": {healthy(4, replicas(3), outdated(1), machine(3, func(m *model.Machine) { m.DeletionWished = true })),
+			[]string{"cp-3", "cp-1"}},
 		"another one is wished for": {healthy(3, outdated(1, 2), machine(3, func(m *model.Machine) { m.DeletionWished = true })),
 			[]string{"cp-1", "cp-2"}},
 	} {
-		if got := plan.ReplacementOrder(c.given); !slices.Equal(got, c.want) {
+		if got := plan.DepartureOrder(c.given); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -30,7 +30,7 @@ type Input struct {
 	// Snapshot and Decision are the last of the reconcile.
 	Snapshot model.Snapshot
 	Decision model.Decision
-	// Order names the Machines that are to be replaced, the next one first.
+	// Order names the Machines that are to go, the next one first.
 	Order []string
 	// Held are the waits that hold rollouts as a whole.
 	Held []model.Wait

@@ -22,7 +22,7 @@ func (r reporter) rollout() *controlplanev1.RolloutStatus {
 	out := &controlplanev1.RolloutStatus{}
 	for _, name := range r.Order {
 		m, ok := r.Snapshot.MachineByName(name)
-		if !ok || len(out.Pending) == mostPending {
+		if !ok || m.UpToDate() || len(out.Pending) == mostPending {
 			continue
 		}
 		reasons := slices.Clone(m.Outdated)

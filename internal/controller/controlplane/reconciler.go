@@ -251,7 +251,7 @@ func (r *Reconciler) input(ctx context.Context, run run) report.Input {
 		Cluster:      run.scope.Cluster,
 		Snapshot:     run.snapshot,
 		Decision:     run.decision,
-		Order:        plan.ReplacementOrder(run.snapshot),
+		Order:        plan.DepartureOrder(run.snapshot),
 		Held:         plan.RolloutHeld(run.snapshot),
 		LastContact:  r.lastContact(ctx, run.scope),
 	}
