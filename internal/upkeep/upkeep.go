@@ -39,10 +39,14 @@ type Upkeep struct {
 	Live client.Reader
 	// Nodes reaches the workload cluster.
 	Nodes Nodes
+	// Servers looks at the servers themselves. Nil leaves that out.
+	Servers Servers
 	// CrossNamespaceReferences allows specs to name Secrets of other namespaces.
 	CrossNamespaceReferences bool
 	// Now is the clock.
 	Now func() time.Time
+
+	expiries expiries
 }
 
 // Problem is a step that failed. It is tried again with the next look.
@@ -81,6 +85,7 @@ func steps() []step {
 		{name: "metadata of infrastructure machines", run: (*Upkeep).infrastructure},
 		{name: "metadata of RKE2Configs", run: (*Upkeep).configs},
 		{name: "annotations of Nodes", run: (*Upkeep).nodes},
+		{name: "end of the servers' certificates", run: (*Upkeep).certificates},
 		{name: "settings of etcd snapshots", run: (*Upkeep).snapshots},
 	}
 }
