@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,35 +33,6 @@ const (
 	// expiryRetry is when to look again at a server that could not be asked.
 	expiryRetry = 10 * time.Minute
 )
-
-// expiries is when each Machine's certificate is looked at next, by the
-// Machine's UID. After a restart every Machine is looked at once.
-type expiries struct {
-	mu   sync.Mutex
-	next map[types.UID]time.Time
-}
-
-func (e *expiries) due(uid types.UID, now time.Time) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return !now.Before(e.next[uid])
-}
-
-// set notes the next look, and forgets Machines nobody has asked for in a long
-// time: they are gone.
-func (e *expiries) set(uid types.UID, now, next time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.next == nil {
-		e.next = map[types.UID]time.Time{}
-	}
-	for other, at := range e.next {
-		if now.Sub(at) > expiryLife {
-			delete(e.next, other)
-		}
-	}
-	e.next[uid] = next
-}
 
 // certificates records on each server's RKE2Config when its certificates
 // expire, from where core brings it to the Machine's status. A server that can't

@@ -46,7 +46,9 @@ type Upkeep struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	expiries expiries
+	// expiries are the looks at Machines' certificates, swept those at
+	// clusters' node passwords.
+	expiries, swept looks
 }
 
 // Problem is a step that failed. It is tried again with the next look.
@@ -86,6 +88,7 @@ func steps() []step {
 		{name: "metadata of RKE2Configs", run: (*Upkeep).configs},
 		{name: "annotations of Nodes", run: (*Upkeep).nodes},
 		{name: "end of the servers' certificates", run: (*Upkeep).certificates},
+		{name: "passwords of Nodes that are gone", run: (*Upkeep).passwords},
 		{name: "settings of etcd snapshots", run: (*Upkeep).snapshots},
 	}
 }
