@@ -224,6 +224,7 @@ func TestOutdated(t *testing.T) {
 				cp.Spec.MachineTemplate.Spec.ReadinessGates = []clusterv1.MachineReadinessGate{{ConditionType: "example.com/a"}}
 				cp.Spec.MachineTemplate.Spec.Taints = []clusterv1.MachineTaint{{Key: "a", Effect: corev1.TaintEffectNoExecute}}
 				cp.Spec.ManifestsConfigMapReference = corev1.ObjectReference{Name: "m"}
+				cp.Spec.AgentConfig.NodeAnnotations = map[string]string{"rack": "7"}
 				cp.Spec.Rollout.Before.CertificatesExpiryDays = ptr.To[int32](30)
 				cp.Spec.Remediation.MaxRetry = ptr.To[int32](1)
 				cp.Spec.Replicas = ptr.To[int32](5)

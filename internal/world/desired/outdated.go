@@ -78,6 +78,9 @@ func configDiffers(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine, co
 		was.PreRKE2Commands = withoutAdditions(was.PreRKE2Commands, want.PreRKE2Commands)
 		was.PostRKE2Commands = withoutAdditions(was.PostRKE2Commands, want.PostRKE2Commands)
 	}
+	// They are written to the Node of a server as they are wanted now, and its
+	// machine was not told of them.
+	was.AgentConfig.NodeAnnotations = want.AgentConfig.NodeAnnotations
 	if madeElsewhere(m) {
 		// The name was never given to the node, so no change of it makes one.
 		was.AgentConfig.NodeName = want.AgentConfig.NodeName
