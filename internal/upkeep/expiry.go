@@ -62,7 +62,7 @@ func (u *Upkeep) certificates(ctx context.Context, s *scope.Scope) error {
 			if err := u.recordExpiry(ctx, s.Configs[m.Name], expiry); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				errs = append(errs, fmt.Errorf("Machine %s: %w", m.Name, err))
+				errs = append(errs, fmt.Errorf("certificates of Machine %s: %w", m.Name, err))
 				return
 			}
 			u.expiries.set(m.UID, now, now.Add(nextLook(s, expiry, now)))
