@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
+	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/workload"
 )
@@ -30,8 +31,10 @@ const (
 	expiryLife     = 24 * time.Hour
 	expiryLifeNear = time.Hour
 	expiryNear     = 48 * time.Hour
-	// expiryRetry is when to look again at a server that could not be asked.
-	expiryRetry = 10 * time.Minute
+	// expiryRetry is when to look again at a server that could not be asked,
+	// expiryRetryNew at one that has not been asked yet: it may be starting.
+	expiryRetry    = 10 * time.Minute
+	expiryRetryNew = time.Minute
 )
 
 // certificates records on each server's RKE2Config when its certificates
@@ -56,7 +59,11 @@ func (u *Upkeep) certificates(ctx context.Context, s *scope.Scope) error {
 			}
 			if err != nil {
 				ctrl.LoggerFrom(ctx).V(1).Info("The end of a server's certificate is not known", "Machine", m.Name, "why", err.Error())
-				u.expiries.set(m.UID, now, now.Add(expiryRetry))
+				retry := expiryRetry
+				if _, known := desired.CertificatesExpiry(m, s.Configs[m.Name]); !known {
+					retry = expiryRetryNew
+				}
+				u.expiries.set(m.UID, now, now.Add(retry))
 				return
 			}
 			if err := u.recordExpiry(ctx, s.Configs[m.Name], expiry); err != nil {

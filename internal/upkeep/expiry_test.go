@@ -93,7 +93,7 @@ func TestCertificatesAreLookedAtOnceADay(t *testing.T) {
 	}{
 		{0, "[a near silent unconnected]"},
 		{time.Second, "[unconnected]"},
-		{10 * time.Minute, "[silent unconnected]"},
+		{time.Minute, "[silent unconnected]"},
 		{time.Hour, "[near silent unconnected]"},
 		{24 * time.Hour, "[a near silent unconnected]"},
 	} {
