@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,8 +43,19 @@ func (f *fixture) inProgress() (controlplanev1.LastRemediationStatus, bool) {
 // keep lets upkeep look after the records.
 func (f *fixture) keep() {
 	f.t.Helper()
-	u := &upkeep.Upkeep{Client: f.Management, Live: f.Management, Now: time.Now}
+	u := &upkeep.Upkeep{Client: f.Management, Live: f.Management, Nodes: nowhere{}, Now: time.Now}
 	u.Run(f.t.Context(), f.Scope()) // what else is to be kept in order fails here
+}
+
+// nowhere has no connection to any workload cluster.
+type nowhere struct{}
+
+func (nowhere) GetClient(context.Context, client.ObjectKey) (client.Client, error) {
+	return nil, clustercache.ErrClusterNotConnected
+}
+
+func (nowhere) GetUncachedClient(context.Context, client.ObjectKey) (client.Client, error) {
+	return nil, clustercache.ErrClusterNotConnected
 }
 
 // made are the Machines whose names begin with that of the control plane.

@@ -24,7 +24,7 @@ func TestWhatIsNotCommonIsKnown(t *testing.T) {
 		{controlplanev1.RKE2ControlPlaneSpec{}, controlplanev1.RKE2ControlPlaneTemplateResourceSpec{}, []string{"Replicas", "Version"}},
 		{controlplanev1.RKE2ControlPlaneTemplateResourceSpec{}, controlplanev1.RKE2ControlPlaneSpec{}, nil},
 		{controlplanev1beta1.RKE2ControlPlaneMachineTemplate{}, controlplanev1.RKE2ControlPlaneMachineTemplate{},
-			[]string{"ObjectMeta", "InfrastructureRef", "NodeDrainTimeout", "NodeVolumeDetachTimeout", "NodeDeletionTimeout"}},
+			[]string{"ObjectMeta", "InfrastructureRef", "NodeDrainTimeout", "NodeVolumeDetachTimeout", "NodeDeletionTimeout", "ReadinessGates", "Taints"}},
 		{controlplanev1.RKE2ControlPlaneMachineTemplateSpec{}, controlplanev1beta1.RKE2ControlPlaneMachineTemplate{},
 			[]string{"InfrastructureRef", "Deletion"}},
 		{controlplanev1beta1.RKE2ControlPlaneStatus{}, controlplanev1.RKE2ControlPlaneStatus{}, []string{

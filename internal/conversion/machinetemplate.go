@@ -36,9 +36,8 @@ func timeouts(old *controlplanev1beta1.RKE2ControlPlaneMachineTemplate, hub *con
 // machineSpecToHub takes what Machines are made from out of a v1beta1 spec, deprecated fields included.
 func machineSpecToHub(src controlplanev1beta1.RKE2ControlPlaneSpec) controlplanev1.RKE2ControlPlaneMachineTemplateSpec {
 	ref := effectiveRef(src)
-	dst := controlplanev1.RKE2ControlPlaneMachineTemplateSpec{
-		InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: group(ref.APIVersion), Kind: ref.Kind, Name: ref.Name},
-	}
+	dst := common[controlplanev1.RKE2ControlPlaneMachineTemplateSpec](src.MachineTemplate)
+	dst.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: group(ref.APIVersion), Kind: ref.Kind, Name: ref.Name}
 	template := src.MachineTemplate
 	if template.NodeDrainTimeout == nil {
 		template.NodeDrainTimeout = src.NodeDrainTimeout
@@ -51,7 +50,8 @@ func machineSpecToHub(src controlplanev1beta1.RKE2ControlPlaneSpec) controlplane
 
 // machineTemplateFromHub is the inverse of machineSpecToHub, which leaves the deprecated fields alone.
 func machineTemplateFromHub(src controlplanev1.RKE2ControlPlaneMachineTemplate, namespace string) controlplanev1beta1.RKE2ControlPlaneMachineTemplate {
-	dst := controlplanev1beta1.RKE2ControlPlaneMachineTemplate{ObjectMeta: clusterv1beta1.ObjectMeta(src.ObjectMeta)}
+	dst := common[controlplanev1beta1.RKE2ControlPlaneMachineTemplate](src.Spec)
+	dst.ObjectMeta = clusterv1beta1.ObjectMeta(src.ObjectMeta)
 	for _, t := range timeouts(&dst, &src.Spec.Deletion) {
 		*t.old = duration(*t.hub)
 	}
@@ -64,11 +64,12 @@ func machineTemplateFromHub(src controlplanev1.RKE2ControlPlaneMachineTemplate, 
 	return dst
 }
 
-// machineFields returns the fields of a v1beta1 spec that say what Machines are made from, but for their metadata:
-// those v1beta2 cannot hold as they are.
+// machineFields returns the fields of a v1beta1 spec that say what Machines are made from and that v1beta2 cannot hold as
+// they are.
 func machineFields(src controlplanev1beta1.RKE2ControlPlaneSpec) controlplanev1beta1.RKE2ControlPlaneSpec {
 	template := src.MachineTemplate
 	template.ObjectMeta = clusterv1beta1.ObjectMeta{}
+	template.ReadinessGates, template.Taints = nil, nil
 	return controlplanev1beta1.RKE2ControlPlaneSpec{
 		MachineTemplate: template, InfrastructureRef: src.InfrastructureRef, NodeDrainTimeout: src.NodeDrainTimeout,
 	}

@@ -72,6 +72,13 @@ var table = map[string]Entry{
 		Next:    "the rollout begins when all members run etcd 3.5.26 or later",
 		Options: []string{"set spec.version to the release named above and let that rollout end; then set the version you want again"},
 	},
+	"rollout_is_held": {
+		Next: "servers that are not up to date are replaced one after the other; status.rollout of the control plane lists them",
+		Options: []string{
+			"take the annotation rke2.controlplane.cluster.x-k8s.io/hold-rollout off the control plane",
+			"a rollout that the Cluster's topology holds ends when its version reaches the control plane",
+		},
+	},
 	"released_server_disappears": {
 		Step: Destruction,
 		Next: "the Machine and its Node are gone, and the next server's turn comes",

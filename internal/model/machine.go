@@ -52,6 +52,9 @@ type Machine struct {
 	// Outdated holds one short reason for each way in which the Machine
 	// differs from the spec. Empty means up to date.
 	Outdated []string `json:"outdated,omitzero"`
+	// OutdatedAt is when a Machine that is up to date will differ from the
+	// spec with nothing but time passing. Zero when it will not.
+	OutdatedAt time.Time `json:"outdatedAt,omitzero"`
 	// DeletionWished is the annotation cluster.x-k8s.io/delete-machine: the
 	// user would like this Machine to be the next one to go.
 	DeletionWished bool `json:"deletionWished,omitzero"`

@@ -37,6 +37,11 @@ type ControlPlane struct {
 	// Problems are faults of the spec that make a change impossible, each a
 	// sentence that names the field and the way out.
 	Problems []string `json:"problems,omitzero"`
+	// RolloutHeld says why the user holds rollouts, empty while nobody does.
+	RolloutHeld string `json:"rolloutHeld,omitzero"`
+	// NetworkOptional is true while no network plugin is to be expected: RKE2
+	// brings none, and no server's Node was ever Ready. Such a Node can't be.
+	NetworkOptional bool `json:"networkOptional,omitzero"`
 	// Deleting is true from the moment the control plane has a deletion
 	// timestamp.
 	Deleting bool `json:"deleting,omitzero"`
@@ -64,6 +69,9 @@ type Cluster struct {
 	Endpoint string `json:"endpoint,omitzero"`
 	// FailureDomains are those usable by control planes, sorted.
 	FailureDomains []string `json:"failureDomains,omitzero"`
+	// PendingVersion is the version that the Cluster's topology is about to
+	// ask this control plane for, empty when that is the one it asks for now.
+	PendingVersion string `json:"pendingVersion,omitzero"`
 	// Workers is the number of worker Machines and MachinePools left. It
 	// holds up a deletion of the control plane.
 	Workers int `json:"workers,omitzero"`

@@ -24,7 +24,8 @@ func (o *Observer) machine(s *scope.Scope, m *clusterv1.Machine, w workloadView)
 		Created:             m.CreationTimestamp.Time,
 		Version:             m.Spec.Version,
 		FailureDomain:       m.Spec.FailureDomain,
-		Outdated:            desired.Outdated(s.ControlPlane, m, s.Configs[m.Name], infra.Object),
+		Outdated:            desired.Outdated(s.ControlPlane, m, s.Configs[m.Name], infra.Object, o.Now()),
+		OutdatedAt:          desired.OutdatedAt(s.ControlPlane, m, s.Configs[m.Name], o.Now()),
 		InfrastructureReady: ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false),
 		InfrastructureGone:  goneFact(infra, hasInfra, o.Now()),
 	}

@@ -79,7 +79,11 @@ func (o *Observer) secretErrors(ctx context.Context, s *scope.Scope) []error {
 		_, err = secrets.LookupAgentToken(ctx, o.Client, s.ClusterKey())
 		add(err)
 	}
-	add(o.kubeconfigError(ctx, s))
+	// Once a server has come up, trouble with the kubeconfig is no reason not to
+	// make another one: no server is made from it. Upkeep tells of it.
+	if !s.InitializedOnRecord() {
+		add(o.kubeconfigError(ctx, s))
+	}
 	return out
 }
 

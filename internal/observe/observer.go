@@ -67,6 +67,7 @@ func (o *Observer) Observe(ctx context.Context, s *scope.Scope) (model.Snapshot,
 		snap.Machines = append(snap.Machines, o.machine(s, s.Machines[name], w))
 	}
 	snap.ControlPlane.Initialized = snap.ControlPlane.Initialized || w.answered()
+	snap.ControlPlane.NetworkOptional = networkOptional(s, w)
 	snap.Etcd = o.etcd(ctx, s, w)
 	if mayCreate(snap) {
 		o.registration(ctx, s, &snap.Cluster)

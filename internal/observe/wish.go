@@ -28,6 +28,7 @@ func controlPlane(s *scope.Scope) model.ControlPlane {
 		MaxSurge:                 int(cp.Spec.MaxSurgeOrDefault()),
 		Version:                  cp.Spec.Version,
 		Problems:                 append(problems(cp), foreignMachines(s)...),
+		RolloutHeld:              rolloutHeld(cp),
 		Deleting:                 !cp.DeletionTimestamp.IsZero(),
 		Initialized:              s.InitializedOnRecord(),
 		ExternalDatastore:        hasExternalDatastore(s),
@@ -87,6 +88,7 @@ func cluster(s *scope.Scope, at time.Time) model.Cluster {
 		Deleting:            !c.DeletionTimestamp.IsZero(),
 		InfrastructureReady: ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false),
 		Template:            templateFact(s.Template, at),
+		PendingVersion:      pendingVersion(s),
 		TemplateName:        s.Template.Ref.Kind + "/" + s.Template.Ref.Name,
 		Registration:        model.Unknown[bool]("not looked at: no server is about to join", at),
 	}

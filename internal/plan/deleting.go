@@ -57,7 +57,8 @@ func (v *view) nothingToChange() bool {
 }
 
 // broken tells what is wrong with a server. A Node need not be Ready for a
-// server to join: without a CNI it never is, and the CNI may come later.
+// server to join: without a CNI it never is, and the CNI may come later. It has
+// to be for the next one to be replaced, unless no CNI is to be expected at all.
 func (v *view) broken(m *model.Machine) (model.Wait, bool) {
 	w := model.Wait{Recheck: shortly, Blockers: []model.Blocker{machineBlocker(m, "bring the server back, or delete its Machine")}}
 	if member, ok := v.MemberOf(m.Name); ok && !member.Healthy() {
@@ -71,11 +72,17 @@ func (v *view) broken(m *model.Machine) (model.Wait, bool) {
 			return w, true
 		}
 	}
-	if len(v.staying) >= v.ControlPlane.Replicas && !m.Alive() {
+	if len(v.staying) >= v.ControlPlane.Replicas && !m.Alive() && !v.lacksNetworkOnly(m) {
 		w.Message = fmt.Sprintf("Node %s of Machine %s is not Ready", m.NodeName, m.Name)
 		return w, true
 	}
 	return model.Wait{}, false
+}
+
+// lacksNetworkOnly tells whether a Node that is not Ready is as well as it can
+// be: its kubelet reports, and no CNI is to be expected.
+func (v *view) lacksNetworkOnly(m *model.Machine) bool {
+	return v.ControlPlane.NetworkOptional && m.Node.Known && m.Node.Value.Exists && m.Node.Value.Ready == model.No
 }
 
 // surplusServerIsDeleted takes away what is more than wished, the outdated

@@ -48,6 +48,7 @@ func rules() []Rule {
 		controlPlaneIsHealthy,
 		missingServerIsCreated,
 		surplusServerIsDeleted,
+		rolloutIsHeld,
 		outdatedServerIsReplaced,
 	}
 }

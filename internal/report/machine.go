@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +36,7 @@ func (r reporter) machineConditions(m *clusterv1.Machine) []metav1.Condition {
 	if !ok {
 		return nil
 	}
-	out := []metav1.Condition{upToDate(seen)}
+	out := []metav1.Condition{upToDate(m, seen)}
 	for _, p := range podConditions {
 		if _, runs := seen.Components[p.component]; runs {
 			out = append(out, r.remoteOf(m, seen, p.kind, func() metav1.Condition { return pod(seen, p.component, p.kind) }))
@@ -108,10 +110,16 @@ func (r reporter) member(m model.Machine) metav1.Condition {
 	}
 }
 
-func upToDate(m model.Machine) metav1.Condition {
+// upToDate tells whether the Machine is as wanted, and its node as the Machine.
+// A node that runs another release was changed by hand, or is still coming up.
+func upToDate(m *clusterv1.Machine, seen model.Machine) metav1.Condition {
 	const kind = controlplanev1.MachineUpToDateCondition
-	if m.UpToDate() {
+	reasons := slices.Clone(seen.Outdated)
+	if runs := versionOf(m); compareVersions(runs, m.Spec.Version) != 0 {
+		reasons = append(reasons, fmt.Sprintf("the node runs %s, the Machine's version is %s", runs, m.Spec.Version))
+	}
+	if len(reasons) == 0 {
 		return yes(kind, controlplanev1.UpToDateReason, "")
 	}
-	return no(kind, controlplanev1.NotUpToDateReason, list(m.Outdated))
+	return no(kind, controlplanev1.NotUpToDateReason, list(reasons))
 }

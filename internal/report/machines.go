@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -134,8 +135,10 @@ func one(address string) []string {
 	return []string{address}
 }
 
-// machineAddresses takes one address of each server, the oldest server first,
-// so that the order is stable while servers come and go.
+// machineAddresses takes one address of each server. Servers that are to go come
+// last, the next one at the very end: who joins should find the server for as
+// long as it can be had. Else the oldest comes first, so that the order is
+// stable while servers come and go.
 func (r reporter) machineAddresses(method controlplanev1.RegistrationMethod) []string {
 	if r.initialized() && !r.inTouch() {
 		// Who can't be seen may still serve. An empty list would keep nodes
@@ -144,7 +147,7 @@ func (r reporter) machineAddresses(method controlplanev1.RegistrationMethod) []s
 	}
 	machines := slices.Clone(r.Machines)
 	slices.SortStableFunc(machines, func(a, b *clusterv1.Machine) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+		return cmp.Or(cmp.Compare(r.goesIn(a.Name), r.goesIn(b.Name)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 	})
 	var out []string
 	for _, m := range machines {
@@ -153,6 +156,15 @@ func (r reporter) machineAddresses(method controlplanev1.RegistrationMethod) []s
 		}
 	}
 	return out
+}
+
+// goesIn is how soon a server is to go: 0 when it stays, larger the sooner.
+func (r reporter) goesIn(machine string) int {
+	i := slices.Index(r.Order, machine)
+	if i < 0 {
+		return 0
+	}
+	return len(r.Order) - i
 }
 
 // accepts tells whether a server is known to take in others.

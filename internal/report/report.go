@@ -30,6 +30,10 @@ type Input struct {
 	// Snapshot and Decision are the last of the reconcile.
 	Snapshot model.Snapshot
 	Decision model.Decision
+	// Order names the Machines that are to go, the next one first.
+	Order []string
+	// Held are the waits that hold rollouts as a whole.
+	Held []model.Wait
 	// LastContact is when the workload API last answered a health probe. Zero
 	// when it never did.
 	LastContact time.Time
@@ -71,6 +75,7 @@ func Make(in Input) Report {
 	status.Selector = selector(in.Cluster.Name)
 	status.AvailableServerIPs = r.serverAddresses()
 	status.LastRemediation = r.lastRemediation()
+	status.Rollout = r.rollout()
 	for _, c := range r.conditions() {
 		set(&status.Conditions, c, in.ControlPlane.Generation, in.Snapshot.Now)
 	}

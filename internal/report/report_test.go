@@ -395,7 +395,17 @@ func TestServerAddresses(t *testing.T) {
 			silence(in)
 			in.ControlPlane.Status.AvailableServerIPs = []string{"10.1.0.9"}
 		}, "10.1.0.9"},
-		"an address": {controlplanev1.RegistrationAddress, func(in *Input) { in.ControlPlane.Spec.RegistrationAddress = "join.example.com" }, "join.example.com"},
+		"internal only":    {controlplanev1.RegistrationInternalOnlyIPs, func(*Input) {}, "10.1.0.1 10.1.0.2 10.1.0.3"},
+		"the endpoint":     {controlplanev1.RegistrationControlPlaneEndpoint, func(*Input) {}, "10.0.0.1"},
+		"who goes is last": {controlplanev1.RegistrationInternalFirst, func(in *Input) { in.Order = []string{"cp-a", "cp-b"} }, "10.1.0.3 10.1.0.2 10.1.0.1"},
+		"internal only, one has none": {controlplanev1.RegistrationInternalOnlyIPs, func(in *Input) {
+			in.Machines[0].Status.Addresses = clusterv1.MachineAddresses{{Type: clusterv1.MachineExternalIP, Address: "192.0.2.1"}}
+		}, "10.1.0.2 10.1.0.3"},
+		"internal first, one has none": {controlplanev1.RegistrationInternalFirst, func(in *Input) {
+			in.Machines[0].Status.Addresses = clusterv1.MachineAddresses{{Type: clusterv1.MachineExternalIP, Address: "fd00::1"}}
+		}, "fd00::1 10.1.0.2 10.1.0.3"},
+		"not one whose member is silent": {controlplanev1.RegistrationExternalOnlyIPs, func(in *Input) { silent(in, 0) }, "192.0.2.2 192.0.2.3"},
+		"an address":                     {controlplanev1.RegistrationAddress, func(in *Input) { in.ControlPlane.Spec.RegistrationAddress = "join.example.com" }, "join.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy(3)

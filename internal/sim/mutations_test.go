@@ -87,6 +87,7 @@ var missedByNobody = map[string]string{
 	"last_voter_stays":         "quorum_survives_removal holds the last voter as well; this one names the reason",
 	"etcd_hop_is_bridged":      "no World knows of releases",
 	"spec_can_be_followed":     "no World holds a spec that can't be followed",
+	"rollout_is_held":          "no World holds a rollout, and not replacing a server breaks nothing",
 	"data_is_not_started_over": "a World without data is lost, and nobody is held to anything there",
 }
 

@@ -18,8 +18,8 @@ import (
 var texts = []string{
 	"AskForMemberRemoval.Machine",
 	"Blocker.Kind", "Blocker.Name", "Blocker.Unblock",
-	"Cluster.CertificateProblem", "Cluster.Endpoint", "Cluster.FailureDomains", "Cluster.Name", "Cluster.RegistrationAddress", "Cluster.TemplateName",
-	"ControlPlane.Name", "ControlPlane.Namespace", "ControlPlane.Problems", "ControlPlane.Version",
+	"Cluster.CertificateProblem", "Cluster.Endpoint", "Cluster.FailureDomains", "Cluster.Name", "Cluster.PendingVersion", "Cluster.RegistrationAddress", "Cluster.TemplateName",
+	"ControlPlane.Name", "ControlPlane.Namespace", "ControlPlane.Problems", "ControlPlane.RolloutHeld", "ControlPlane.Version",
 	"CreateMachine.FailureDomain", "CreateMachine.Purpose",
 	"Decision.Rule",
 	"DeleteMachine.Machine", "DeleteMachine.Why",

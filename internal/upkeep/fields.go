@@ -2,6 +2,9 @@ package upkeep
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +59,36 @@ func (f fields) keys() []string {
 		}
 	}
 	return out
+}
+
+// elements are the keys of the owned elements of a list whose elements have
+// keys.
+func (f fields) elements() []map[string]string {
+	var out []map[string]string
+	for key := range f {
+		text, isElement := strings.CutPrefix(key, "k:")
+		var element map[string]string
+		if isElement && json.Unmarshal([]byte(text), &element) == nil {
+			out = append(out, element)
+		}
+	}
+	return out
+}
+
+// elementsDiffer tells whether a list lacks a wanted element, or has one that
+// was applied and is not wanted any more. Elements of others are theirs.
+func elementsDiffer[T comparable](have, want []T, owned fields, key func(T) map[string]string) bool {
+	for _, element := range want {
+		if !slices.Contains(have, element) {
+			return true
+		}
+	}
+	for _, applied := range owned.elements() {
+		if !slices.ContainsFunc(want, func(element T) bool { return maps.Equal(key(element), applied) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // unwanted are the keys that were applied and are not wanted any more.

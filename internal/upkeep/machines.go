@@ -16,8 +16,8 @@ import (
 	"github.com/drover-project/drover/internal/world/scope"
 )
 
-// machines brings labels, annotations and time limits of the template to the
-// Machines that stay, and makes sure that they belong to the control plane.
+// machines brings labels, annotations, time limits, readiness gates and taints of
+// the template to the Machines that stay, and makes sure that they belong to the control plane.
 func (u *Upkeep) machines(ctx context.Context, s *scope.Scope) error {
 	return each(s.Names(), "Machine", func(name string) error {
 		m := s.Machines[name]
@@ -58,7 +58,19 @@ func machineDiffers(m, want *clusterv1.Machine) bool {
 	labels, annotations := owned.at("metadata", "labels"), owned.at("metadata", "annotations")
 	return !includes(m.Labels, want.Labels) || len(unwanted(labels, want.Labels)) > 0 ||
 		!includes(m.Annotations, want.Annotations) || len(unwanted(annotations, want.Annotations)) > 0 ||
-		limitsDiffer(m.Spec.Deletion, want.Spec.Deletion, owned.at("spec", "deletion"))
+		limitsDiffer(m.Spec.Deletion, want.Spec.Deletion, owned.at("spec", "deletion")) ||
+		elementsDiffer(m.Spec.ReadinessGates, want.Spec.ReadinessGates, owned.at("spec", "readinessGates"), gateKey) ||
+		elementsDiffer(m.Spec.Taints, want.Spec.Taints, owned.at("spec", "taints"), taintKey)
+}
+
+// gateKey and taintKey are what the API server tells elements of the two lists
+// apart by.
+func gateKey(gate clusterv1.MachineReadinessGate) map[string]string {
+	return map[string]string{"conditionType": gate.ConditionType}
+}
+
+func taintKey(taint clusterv1.MachineTaint) map[string]string {
+	return map[string]string{"key": taint.Key, "effect": string(taint.Effect)}
 }
 
 // limitsDiffer leaves alone what is not wanted and was set by somebody else,

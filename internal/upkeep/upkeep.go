@@ -39,10 +39,16 @@ type Upkeep struct {
 	Live client.Reader
 	// Nodes reaches the workload cluster.
 	Nodes Nodes
+	// Servers looks at the servers themselves. Nil leaves that out.
+	Servers Servers
 	// CrossNamespaceReferences allows specs to name Secrets of other namespaces.
 	CrossNamespaceReferences bool
 	// Now is the clock.
 	Now func() time.Time
+
+	// expiries are the looks at Machines' certificates, swept those at
+	// clusters' node passwords.
+	expiries, swept looks
 }
 
 // Problem is a step that failed. It is tried again with the next look.
@@ -82,6 +88,8 @@ func steps() []step {
 		{name: "metadata of infrastructure machines", run: (*Upkeep).infrastructure},
 		{name: "metadata of RKE2Configs", run: (*Upkeep).configs},
 		{name: "annotations of Nodes", run: (*Upkeep).nodes},
+		{name: "end of the servers' certificates", run: (*Upkeep).certificates},
+		{name: "passwords of Nodes that are gone", run: (*Upkeep).passwords},
 		{name: "settings of etcd snapshots", run: (*Upkeep).snapshots},
 	}
 }

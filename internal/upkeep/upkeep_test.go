@@ -186,6 +186,39 @@ func TestAppliedFields(t *testing.T) {
 	}
 }
 
+func TestElementsOfLists(t *testing.T) {
+	gate := func(kinds ...string) (out []clusterv1.MachineReadinessGate) {
+		for _, kind := range kinds {
+			out = append(out, clusterv1.MachineReadinessGate{ConditionType: kind})
+		}
+		return out
+	}
+	owned := appliedBy(applied("us", `{"f:spec":{"f:readinessGates":{"k:{\"conditionType\":\"A\"}":{".":{},"f:conditionType":{}}}}}`), "us").at("spec", "readinessGates")
+	for name, test := range map[string]struct {
+		have, want []clusterv1.MachineReadinessGate
+		owned      fields
+		differ     bool
+	}{
+		"none":                        {},
+		"as wanted":                   {gate("A"), gate("A"), owned, false},
+		"one of somebody else beside": {gate("B", "A"), gate("A"), owned, false},
+		"missing":                     {nil, gate("A"), nil, true},
+		"one more":                    {gate("A"), gate("A", "B"), owned, true},
+		"ours, not wanted any more":   {gate("A"), nil, owned, true},
+		"somebody else's only":        {gate("B"), nil, nil, false},
+		"another polarity":            {gate("A"), []clusterv1.MachineReadinessGate{{ConditionType: "A", Polarity: clusterv1.NegativePolarityCondition}}, owned, true},
+	} {
+		if got := elementsDiffer(test.have, test.want, test.owned, gateKey); got != test.differ {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	taint := clusterv1.MachineTaint{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute, Propagation: clusterv1.MachineTaintPropagationAlways}
+	taints := appliedBy(applied("us", `{"f:spec":{"f:taints":{"k:{\"effect\":\"NoExecute\",\"key\":\"k\"}":{".":{}}}}}`), "us").at("spec", "taints")
+	if elementsDiffer([]clusterv1.MachineTaint{taint}, []clusterv1.MachineTaint{taint}, taints, taintKey) || !elementsDiffer([]clusterv1.MachineTaint{taint}, nil, taints, taintKey) {
+		t.Error("a taint is not told by key and effect")
+	}
+}
+
 func TestTimeLimits(t *testing.T) {
 	ten, five := ptr.To[int32](10), ptr.To[int32](5)
 	owned := fields{"f:nodeDeletionTimeoutSeconds": map[string]any{}}

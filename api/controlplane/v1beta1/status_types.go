@@ -68,6 +68,10 @@ type RKE2ControlPlaneStatus struct {
 	// +optional
 	LastRemediation *controlplanev1.LastRemediationStatus `json:"lastRemediation,omitempty"`
 
+	// rollout tells which servers are to be replaced, and why, whether or not that goes on now. Not set means none.
+	// +optional
+	Rollout *controlplanev1.RolloutStatus `json:"rollout,omitempty"`
+
 	// v1beta2 holds the parts of the status that v1beta2 has in another form.
 	// +optional
 	V1Beta2 *RKE2ControlPlaneV1Beta2Status `json:"v1beta2,omitempty"`

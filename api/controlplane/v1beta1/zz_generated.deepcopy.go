@@ -185,6 +185,11 @@ func (in *RKE2ControlPlaneStatus) DeepCopyInto(out *RKE2ControlPlaneStatus) {
 		*out = new(controlplanev1beta2.LastRemediationStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Rollout != nil {
+		in, out := &in.Rollout, &out.Rollout
+		*out = new(controlplanev1beta2.RolloutStatus)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.V1Beta2 != nil {
 		in, out := &in.V1Beta2, &out.V1Beta2
 		*out = new(RKE2ControlPlaneV1Beta2Status)

@@ -29,11 +29,11 @@ type RKE2ControlPlaneMachineTemplateSpec struct {
 	Deletion RKE2ControlPlaneMachineTemplateDeletionSpec `json:"deletion,omitempty,omitzero"`
 
 	// readinessGates are conditions of a Machine, set by others, that have to be true for the Machine to be ready. Those
-	// Drover sets itself are always among them. Changes reach existing Machines without replacing a server.
+	// Drover sets itself are always among them (a Machine can have 32 in all). Changes reach existing Machines without replacing a server.
 	// +optional
 	// +listType=map
 	// +listMapKey=conditionType
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=27
 	ReadinessGates []clusterv1.MachineReadinessGate `json:"readinessGates,omitempty"`
 
 	// taints are taints that Cluster API keeps on the servers' nodes, where its feature MachineTaintPropagation is on.

@@ -38,6 +38,15 @@ const (
 	// data are in an external datastore.
 	RemediateSingleServerAnnotation = "rke2.controlplane.cluster.x-k8s.io/remediate-single-server"
 
+	// RestartedAtAnnotation holds a time (RFC 3339). Once it has passed, servers made before it are replaced, as with
+	// spec.rollout.after. It is for a restart by hand, as kubectl rollout restart does it; Cluster API's command line gave
+	// it this name for MachineDeployments.
+	RestartedAtAnnotation = "cluster.x-k8s.io/restartedAt"
+
+	// HoldRolloutAnnotation, with any value, keeps servers that are not up to date from being replaced. Its value says
+	// why, for people. What would be replaced stands in status.rollout; a replacement that has begun is finished.
+	HoldRolloutAnnotation = "rke2.controlplane.cluster.x-k8s.io/hold-rollout"
+
 	// RemediationInProgressAnnotation holds a LastRemediationStatus as JSON from the deletion of an unhealthy server to
 	// the creation of its replacement.
 	RemediationInProgressAnnotation = "controlplane.cluster.x-k8s.io/remediation-in-progress"

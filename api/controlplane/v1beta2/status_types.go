@@ -59,6 +59,10 @@ type RKE2ControlPlaneStatus struct {
 	// +optional
 	LastRemediation *LastRemediationStatus `json:"lastRemediation,omitempty"`
 
+	// rollout tells which servers are to be replaced, and why, whether or not that goes on now. Not set means none.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
+
 	// observedGeneration is the generation of the spec this status was computed from.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -88,4 +92,42 @@ type LastRemediationStatus struct {
 	// retryCount is how many replacements in a row came before this one: 0 for the first.
 	// +required
 	RetryCount int `json:"retryCount"`
+}
+
+// RolloutStatus tells which servers are to be replaced, and why.
+type RolloutStatus struct {
+	// pending are the servers that are not up to date and stay until they are replaced, the one that is replaced next
+	// first, as far as that can be told.
+	// +optional
+	// +listType=map
+	// +listMapKey=machine
+	// +kubebuilder:validation:MaxItems=100
+	Pending []PendingReplacement `json:"pending,omitempty"`
+
+	// held says why none of them is replaced although the control plane is healthy: each a sentence. Conditions say what
+	// else holds a rollout up.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Held []string `json:"held,omitempty"`
+
+	// nextTime is when the next server that is up to date now has to be replaced because of the time: by rollout.after,
+	// or because a certificate expires.
+	// +optional
+	NextTime metav1.Time `json:"nextTime,omitempty,omitzero"`
+}
+
+// PendingReplacement is one server that is not up to date.
+type PendingReplacement struct {
+	// machine is the name of its Machine.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Machine string `json:"machine"`
+
+	// reasons are the ways in which it differs from what is wanted.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Reasons []string `json:"reasons,omitempty"`
 }

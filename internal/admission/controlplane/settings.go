@@ -20,14 +20,18 @@ type settings struct {
 	manifests           corev1.ObjectReference
 	registrationMethod  controlplanev1.RegistrationMethod
 	registrationAddress string
-	rollout             *controlplanev1.RolloutStrategy
+	rolloutStrategy     *controlplanev1.RolloutStrategy
+	rollout             *controlplanev1.RolloutSpec
+	remediationStrategy *controlplanev1.RemediationStrategy
+	remediation         *controlplanev1.RemediationSpec
 }
 
 func settingsOf(s *controlplanev1.RKE2ControlPlaneSpec) settings {
 	return settings{
 		config: &s.RKE2ConfigSpec, machineTemplate: &s.MachineTemplate, server: &s.ServerConfig,
 		manifests: s.ManifestsConfigMapReference, registrationMethod: s.RegistrationMethod,
-		registrationAddress: s.RegistrationAddress, rollout: s.RolloutStrategy,
+		registrationAddress: s.RegistrationAddress, rolloutStrategy: s.RolloutStrategy, rollout: &s.Rollout,
+		remediationStrategy: s.RemediationStrategy, remediation: &s.Remediation,
 	}
 }
 
@@ -35,7 +39,8 @@ func templateSettings(s *controlplanev1.RKE2ControlPlaneTemplateResourceSpec) se
 	return settings{
 		config: &s.RKE2ConfigSpec, machineTemplate: &s.MachineTemplate, server: &s.ServerConfig,
 		manifests: s.ManifestsConfigMapReference, registrationMethod: s.RegistrationMethod,
-		registrationAddress: s.RegistrationAddress, rollout: s.RolloutStrategy,
+		registrationAddress: s.RegistrationAddress, rolloutStrategy: s.RolloutStrategy, rollout: &s.Rollout,
+		remediationStrategy: s.RemediationStrategy, remediation: &s.Remediation,
 	}
 }
 
@@ -49,7 +54,8 @@ func (s *settings) check(path *field.Path, policy reference.Policy) finding.List
 	timeouts(&l, machineTemplate.Child("spec", "deletion"), &s.machineTemplate.Spec.Deletion)
 	policy.Value(&l, path.Child("manifestsConfigMapReference"), reference.ConfigMap, s.manifests)
 	s.registration(&l, path)
-	rollout(&l, path.Child("rolloutStrategy"), s.rollout)
+	s.rolling(&l, path)
+	s.remediating(&l, path)
 	server(&l, path.Child("serverConfig"), s.server, policy)
 	return l
 }
@@ -96,25 +102,6 @@ func (s *settings) registration(l *finding.List, path *field.Path) {
 		l.Refuse(field.Required(at, registrationAddressRequired))
 	case !bootstrap.IsHost(address):
 		l.Refuse(field.Invalid(at, address, "this is no host: give a host name or an address alone, without a scheme or a port; nodes join at port 9345"))
-	}
-}
-
-func rollout(l *finding.List, path *field.Path, strategy *controlplanev1.RolloutStrategy) {
-	if strategy == nil {
-		return
-	}
-	if t := strategy.Type; t != "" && t != controlplanev1.RollingUpdateStrategyType {
-		l.Refuse(field.Invalid(path.Child("type"), t, rolloutTypeUnknown))
-	}
-	if strategy.RollingUpdate == nil || strategy.RollingUpdate.MaxSurge == nil {
-		return
-	}
-	at := path.Child("rollingUpdate", "maxSurge")
-	switch surge := *strategy.RollingUpdate.MaxSurge; {
-	case surge.Type != 0:
-		l.Refuse(field.Invalid(at, surge.String(), maxSurgeNoInteger))
-	case surge.IntVal != 0 && surge.IntVal != 1:
-		l.Refuse(field.Invalid(at, surge.IntVal, maxSurgeOutOfRange))
 	}
 }
 

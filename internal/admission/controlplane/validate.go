@@ -40,6 +40,7 @@ func check(cp *controlplanev1.RKE2ControlPlane, crossNamespace bool) finding.Lis
 			"this is not an RKE2 release: set it to vX.Y.Z+rke2rN, for example v1.36.3+rke2r1, or a pre-release such as v1.36.0-rc2+rke2r1"))
 	}
 	size(&l, &cp.Spec)
+	annotations(&l, cp)
 	return l
 }
 
@@ -54,8 +55,12 @@ func size(l *finding.List, spec *controlplanev1.RKE2ControlPlaneSpec) {
 		l.Warn(path, "%d servers survive the loss of %d, no more than %d servers do, because etcd needs more than half of its members: use %d or %d",
 			n, (n-1)/2, n-1, n-1, n+1)
 	}
-	if strategy := spec.RolloutStrategy; spec.MaxSurgeOrDefault() == 0 && n < 3 {
-		l.Refuse(field.Invalid(specPath.Child("rolloutStrategy", "rollingUpdate", "maxSurge"), strategy.RollingUpdate.MaxSurge.IntVal, maxSurgeNeedsServers))
+	if spec.MaxSurgeOrDefault() == 0 && n < 3 {
+		strategy := specPath.Child("rolloutStrategy")
+		if maxSurge(spec.Rollout.Strategy) != nil {
+			strategy = specPath.Child("rollout", "strategy")
+		}
+		l.Refuse(field.Invalid(maxSurgePath(strategy), 0, maxSurgeNeedsServers))
 	}
 	name := spec.AgentConfig.NodeName
 	if !bootstrap.IsConstant(name) {

@@ -1,12 +1,14 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
@@ -75,7 +77,8 @@ func (r registration) certified(server *clusterv1.Machine, wanted desired.Regist
 }
 
 // through returns the host that a method leads to. Where it is a server's own address, only servers count that the
-// control plane lists (those alive and not leaving) or, after the method was changed, that have a Node.
+// control plane lists (those alive and not leaving) or, after the method was changed, that have a Node
+// and no member known to be ill.
 func (r registration) through(method desired.Registration) (string, error) {
 	switch method.Method {
 	case controlplanev1.RegistrationControlPlaneEndpoint:
@@ -109,11 +112,19 @@ func (r registration) serverAddresses(method desired.Registration) []string {
 	if method == desired.RegistrationOf(r.controlPlane) {
 		return r.controlPlane.Status.AvailableServerIPs
 	}
-	var out []string
-	for i := range r.servers {
-		if m := &r.servers[i]; m.Status.NodeRef.IsDefined() && m.DeletionTimestamp.IsZero() {
-			out = append(out, report.AddressFor(m, method.Method))
+	servers := slices.DeleteFunc(slices.Clone(r.servers), func(m clusterv1.Machine) bool {
+		return !m.Status.NodeRef.IsDefined() || !m.DeletionTimestamp.IsZero() || conditions.IsFalse(&m, controlplanev1.MachineEtcdMemberHealthyCondition)
+	})
+	// One that is not up to date goes before the others.
+	slices.SortStableFunc(servers, func(a, b clusterv1.Machine) int {
+		goes := func(m clusterv1.Machine) int {
+			return map[bool]int{true: 1}[conditions.IsFalse(&m, controlplanev1.MachineUpToDateCondition)]
 		}
+		return cmp.Compare(goes(a), goes(b))
+	})
+	var out []string
+	for i := range servers {
+		out = append(out, report.AddressFor(&servers[i], method.Method))
 	}
 	return out
 }

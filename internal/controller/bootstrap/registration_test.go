@@ -1,12 +1,14 @@
 package bootstrap
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
+	"github.com/drover-project/drover/internal/world/supervisor"
 )
 
 // madeWith is the Machine of a server with what is on record about it.
@@ -55,5 +57,58 @@ func TestHostToJoinThrough(t *testing.T) {
 				t.Errorf("%q, %v; want %q", got, err, test.want)
 			}
 		})
+	}
+}
+
+// Each method leads to its address, in brackets where it has colons, and not to
+// a server that is ill or goes before another one.
+func TestURLToJoinThrough(t *testing.T) {
+	at := func(kind clusterv1.MachineAddressType, address string) clusterv1.MachineAddress {
+		return clusterv1.MachineAddress{Type: kind, Address: address}
+	}
+	with := func(m clusterv1.Machine, kind string, status metav1.ConditionStatus) clusterv1.Machine {
+		m.Status.Conditions = append(m.Status.Conditions, metav1.Condition{Type: kind, Status: status})
+		return m
+	}
+	const upToDate, member = controlplanev1.MachineUpToDateCondition, controlplanev1.MachineEtcdMemberHealthyCondition
+	server := func(name, ip string) clusterv1.Machine {
+		return madeWith(name, "control-plane-endpoint", "{}", at(clusterv1.MachineInternalIP, ip), at(clusterv1.MachineExternalIP, "2001:db8::"+name))
+	}
+	a, b := server("a", "fd00::a"), server("b", "fd00::b")
+	for name, test := range map[string]struct {
+		method  controlplanev1.RegistrationMethod
+		listed  []string
+		servers []clusterv1.Machine
+		want    string
+	}{
+		"endpoint":                   {"control-plane-endpoint", nil, nil, "https://[fd00::1]:9345"},
+		"default":                    {"", nil, nil, "https://[fd00::1]:9345"},
+		"address":                    {"address", nil, nil, "https://[fd00::2]:9345"},
+		"internal first":             {"internal-first", []string{"fd00::a", "fd00::b"}, nil, "https://[fd00::a]:9345"},
+		"internal only":              {"internal-only-ips", []string{"10.0.0.1"}, nil, "https://10.0.0.1:9345"},
+		"external only":              {"external-only-ips", []string{"2001:db8::a"}, nil, "https://[2001:db8::a]:9345"},
+		"formerly internal":          {"was internal-first", nil, []clusterv1.Machine{a, b}, "https://[fd00::a]:9345"},
+		"formerly external":          {"was external-only-ips", nil, []clusterv1.Machine{a, b}, "https://[2001:db8::a]:9345"},
+		"formerly, one goes before":  {"was internal-first", nil, []clusterv1.Machine{with(a, upToDate, "False"), with(b, upToDate, "True")}, "https://[fd00::b]:9345"},
+		"formerly, one is ill":       {"was internal-first", nil, []clusterv1.Machine{with(a, member, "False"), with(b, upToDate, "False")}, "https://[fd00::b]:9345"},
+		"formerly, one may be ill":   {"was internal-first", nil, []clusterv1.Machine{with(a, member, "Unknown"), b}, "https://[fd00::a]:9345"},
+		"formerly, the one that has": {"was internal-only-ips", nil, []clusterv1.Machine{madeWith("c", "", "{}"), b}, "https://[fd00::b]:9345"},
+	} {
+		cp := &controlplanev1.RKE2ControlPlane{}
+		cp.Spec.RegistrationMethod, cp.Spec.RegistrationAddress = test.method, "fd00::2"
+		machine := madeWith("x", "", "{}")
+		if former, was := strings.CutPrefix(string(test.method), "was "); was {
+			// The Machine was made under another method than the spec has now.
+			cp.Spec.RegistrationMethod = ""
+			machine.Annotations[controlplanev1.RegistrationAnnotation] = former
+			machine.OwnerReferences = []metav1.OwnerReference{{APIVersion: controlplanev1.GroupVersion.String(), Kind: controlPlaneKind}}
+		}
+		cp.Status.AvailableServerIPs = test.listed
+		cluster := &clusterv1.Cluster{}
+		cluster.Spec.ControlPlaneEndpoint.Host = "fd00::1"
+		host, err := registration{target: &target{machine: &machine, cluster: cluster}, controlPlane: cp, servers: test.servers}.host()
+		if got := supervisor.URL(host); err != nil || got != test.want {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, test.want)
+		}
 	}
 }

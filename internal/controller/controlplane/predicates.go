@@ -79,6 +79,8 @@ func clusterChanged() predicate.Predicate {
 		return ptr.Deref(before.Spec.Paused, false) != ptr.Deref(after.Spec.Paused, false) ||
 			before.Spec.ControlPlaneEndpoint != after.Spec.ControlPlaneEndpoint ||
 			before.Spec.ControlPlaneRef != after.Spec.ControlPlaneRef ||
+			before.Spec.Topology.Version != after.Spec.Topology.Version ||
+			before.Annotations[clusterv1.ClusterTopologyUpgradeStepAnnotation] != after.Annotations[clusterv1.ClusterTopologyUpgradeStepAnnotation] ||
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 			ptr.Deref(before.Status.Initialization.InfrastructureProvisioned, false) !=
 				ptr.Deref(after.Status.Initialization.InfrastructureProvisioned, false) ||

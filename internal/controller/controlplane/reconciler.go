@@ -27,6 +27,7 @@ import (
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/plan"
 	"github.com/drover-project/drover/internal/report"
 	"github.com/drover-project/drover/internal/upkeep"
 	"github.com/drover-project/drover/internal/world/scope"
@@ -189,6 +190,12 @@ func next(run run, problems bool) time.Duration {
 	for _, w := range run.decision.Waits {
 		sooner(w.Recheck)
 	}
+	for _, m := range run.snapshot.Machines {
+		if !m.OutdatedAt.IsZero() {
+			// A moment later it has passed.
+			sooner(m.OutdatedAt.Sub(run.snapshot.Now) + time.Second)
+		}
+	}
 	if problems {
 		sooner(afterProblem)
 	}
@@ -248,6 +255,8 @@ func (r *Reconciler) input(ctx context.Context, run run) report.Input {
 		Cluster:      run.scope.Cluster,
 		Snapshot:     run.snapshot,
 		Decision:     run.decision,
+		Order:        plan.DepartureOrder(run.snapshot),
+		Held:         plan.RolloutHeld(run.snapshot),
 		LastContact:  r.lastContact(ctx, run.scope),
 	}
 	for _, name := range run.scope.Names() {

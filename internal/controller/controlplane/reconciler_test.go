@@ -239,17 +239,6 @@ func TestKubeconfigFollowsTheEndpoint(t *testing.T) {
 	w.g.Eventually(server).WithTimeout(patience).Should(Equal("https://api.example.com:6443"))
 }
 
-func TestMissingAuthorityIsNotMadeAnew(t *testing.T) {
-	w := newWorld(t)
-	w.create(w.template())
-	w.controlPlane()
-	w.awaitMachines(1)
-	w.awaitCondition(controlplanev1.CertificatesAvailableCondition, metav1.ConditionTrue)
-	w.g.Expect(api.Delete(w.ctx, w.secret("demo-etcd"))).To(Succeed())
-	w.awaitCondition(controlplanev1.CertificatesAvailableCondition, metav1.ConditionFalse, "demo-etcd", "does not exist")
-	w.g.Expect(w.secret("demo-etcd")).To(BeNil())
-}
-
 func TestSecretWithoutKeysIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.template())

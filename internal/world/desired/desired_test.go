@@ -3,6 +3,7 @@ package desired_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,9 @@ import (
 	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/worldtest"
 )
+
+// now is when the tests are.
+var now = time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
 
 func controlPlane() (*controlplanev1.RKE2ControlPlane, *clusterv1.Cluster) {
 	cp := &controlplanev1.RKE2ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "cp", UID: "u"}}
@@ -56,7 +60,7 @@ func TestNewServer(t *testing.T) {
 	g.Expect(s.Machine.Spec.Bootstrap.ConfigRef.Name).To(Equal("cp-x"))
 	g.Expect(s.Machine.Spec.Deletion.NodeDrainTimeoutSeconds).To(HaveValue(BeEquivalentTo(120)))
 	g.Expect(s.Infrastructure.GetAnnotations()).To(HaveKeyWithValue(clusterv1.TemplateClonedFromGroupKindAnnotation, "LabMachineTemplate."+worldtest.InfraGroup))
-	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure)).To(BeEmpty())
+	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure, now)).To(BeEmpty())
 }
 
 func TestName(t *testing.T) {
@@ -189,6 +193,20 @@ func TestOutdated(t *testing.T) {
 			},
 			machine: func(m *clusterv1.Machine) { delete(m.Annotations, controlplanev1.RegistrationAnnotation) },
 		},
+		"what webhooks of others and core write on a Machine and its config": {
+			machine: func(m *clusterv1.Machine) {
+				m.Labels["foreign"], m.Annotations["foreign"] = "label", "annotation"
+				m.Spec.MinReadySeconds = ptr.To[int32](0)
+				m.Spec.Deletion = clusterv1.MachineDeletionSpec{NodeDeletionTimeoutSeconds: ptr.To[int32](10)}
+				m.Spec.ProviderID, m.Spec.Bootstrap.DataSecretName = "lab://a", ptr.To("cp-x")
+				m.Spec.ReadinessGates = append(m.Spec.ReadinessGates, clusterv1.MachineReadinessGate{ConditionType: "example.com/scanned"})
+				m.Spec.Taints = []clusterv1.MachineTaint{{Key: "foreign", Effect: corev1.TaintEffectNoSchedule}}
+			},
+			config: func(c *bootstrapv1.RKE2Config) {
+				c.Labels["foreign"], c.Annotations["foreign"] = "label", "annotation"
+				c.Spec.AgentConfig.Format = bootstrapv1.CloudConfig
+			},
+		},
 		"template": {
 			cp:   func(cp *controlplanev1.RKE2ControlPlane) { cp.Spec.MachineTemplate.Spec.InfrastructureRef.Name = "big" },
 			want: []string{"infrastructure template t, wanted big"},
@@ -203,7 +221,12 @@ func TestOutdated(t *testing.T) {
 			cp: func(cp *controlplanev1.RKE2ControlPlane) {
 				cp.Spec.MachineTemplate.ObjectMeta.Labels["team"] = "z"
 				cp.Spec.MachineTemplate.Spec.Deletion.NodeDrainTimeoutSeconds = nil
+				cp.Spec.MachineTemplate.Spec.ReadinessGates = []clusterv1.MachineReadinessGate{{ConditionType: "example.com/a"}}
+				cp.Spec.MachineTemplate.Spec.Taints = []clusterv1.MachineTaint{{Key: "a", Effect: corev1.TaintEffectNoExecute}}
 				cp.Spec.ManifestsConfigMapReference = corev1.ObjectReference{Name: "m"}
+				cp.Spec.AgentConfig.NodeAnnotations = map[string]string{"rack": "7"}
+				cp.Spec.Rollout.Before.CertificatesExpiryDays = ptr.To[int32](30)
+				cp.Spec.Remediation.MaxRetry = ptr.To[int32](1)
 				cp.Spec.Replicas = ptr.To[int32](5)
 			},
 		},
@@ -219,7 +242,7 @@ func TestOutdated(t *testing.T) {
 			if tt.config != nil {
 				tt.config(s.Config)
 			}
-			NewWithT(t).Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure)).To(Equal(tt.want))
+			NewWithT(t).Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure, now)).To(Equal(tt.want))
 		})
 	}
 }
@@ -227,10 +250,10 @@ func TestOutdated(t *testing.T) {
 func TestMissingObjectsAreNoDifference(t *testing.T) {
 	g := NewWithT(t)
 	cp, s := server(t)
-	g.Expect(desired.Outdated(cp, s.Machine, nil, nil)).To(BeEmpty())
+	g.Expect(desired.Outdated(cp, s.Machine, nil, nil, now)).To(BeEmpty())
 	s.Infrastructure.SetAnnotations(nil)
 	cp.Spec.MachineTemplate.Spec.InfrastructureRef.Name = "big"
-	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure)).To(BeEmpty())
+	g.Expect(desired.Outdated(cp, s.Machine, s.Config, s.Infrastructure, now)).To(BeEmpty())
 }
 
 func TestUpdatedMachineKeepsWhatOnlyAReplacementChanges(t *testing.T) {

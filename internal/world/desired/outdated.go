@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,8 +17,9 @@ import (
 // Outdated says in which ways a Machine differs from the control plane, one
 // short reason for each. What can't be compared, because an object or an
 // annotation is missing or not readable, counts as equal: a server is not
-// replaced on a guess. Config and infra may be nil.
-func Outdated(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine, config *bootstrapv1.RKE2Config, infra *unstructured.Unstructured) []string {
+// replaced on a guess. Config and infra may be nil. Now is the time that counts
+// for what is due at a time.
+func Outdated(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine, config *bootstrapv1.RKE2Config, infra *unstructured.Unstructured, now time.Time) []string {
 	var reasons []string
 	add := func(reason string) {
 		if reason != "" {
@@ -34,6 +36,11 @@ func Outdated(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine, config 
 	}
 	if infra != nil {
 		add(templateDiffers(cp, infra))
+	}
+	for _, d := range dues(cp, m, config) {
+		if !d.at.After(now) {
+			add(d.reason)
+		}
 	}
 	return reasons
 }
@@ -71,6 +78,9 @@ func configDiffers(cp *controlplanev1.RKE2ControlPlane, m *clusterv1.Machine, co
 		was.PreRKE2Commands = withoutAdditions(was.PreRKE2Commands, want.PreRKE2Commands)
 		was.PostRKE2Commands = withoutAdditions(was.PostRKE2Commands, want.PostRKE2Commands)
 	}
+	// They are written to the Node of a server as they are wanted now, and its
+	// machine was not told of them.
+	was.AgentConfig.NodeAnnotations = want.AgentConfig.NodeAnnotations
 	if madeElsewhere(m) {
 		// The name was never given to the node, so no change of it makes one.
 		was.AgentConfig.NodeName = want.AgentConfig.NodeName

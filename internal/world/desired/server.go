@@ -67,10 +67,12 @@ func Machine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Cluster, na
 			OwnerReferences: []metav1.OwnerReference{Controller(cp)},
 		},
 		Spec: clusterv1.MachineSpec{
-			ClusterName:   cluster.Name,
-			Version:       cp.Spec.Version,
-			FailureDomain: failureDomain,
-			Deletion:      Deletion(cp),
+			ClusterName:    cluster.Name,
+			Version:        cp.Spec.Version,
+			FailureDomain:  failureDomain,
+			Deletion:       Deletion(cp),
+			ReadinessGates: ReadinessGates(cp),
+			Taints:         Taints(cp),
 			Bootstrap: clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{
 				APIGroup: bootstrapv1.GroupVersion.Group,
 				Kind:     "RKE2Config",

@@ -21,13 +21,13 @@ func TestRecordsOfAMachineTakenOver(t *testing.T) {
 	g.Expect(adopted.Annotations).To(HaveKeyWithValue(controlplanev1.RegistrationAnnotation, "control-plane-endpoint"))
 	g.Expect(adopted.Annotations).To(HaveKeyWithValue(controlplanev1.ServerConfigurationAnnotation, ContainSubstring("example.org")))
 	g.Expect(adopted.Annotations).NotTo(HaveKey(controlplanev1.MadeByAnnotation))
-	g.Expect(desired.Outdated(cp, adopted, s.Config, s.Infrastructure)).To(BeEmpty())
+	g.Expect(desired.Outdated(cp, adopted, s.Config, s.Infrastructure, now)).To(BeEmpty())
 
 	cp.Spec.RegistrationMethod = controlplanev1.RegistrationInternalFirst
 	cp.Spec.ServerConfig.BindAddress = "1.2.3.4"
 	again := desired.UpdatedMachine(cp, cluster, adopted)
 	g.Expect(again.Annotations).To(Equal(adopted.Annotations))
-	g.Expect(desired.Outdated(cp, again, s.Config, s.Infrastructure)).To(HaveLen(2))
+	g.Expect(desired.Outdated(cp, again, s.Config, s.Infrastructure, now)).To(HaveLen(2))
 }
 
 // TLS of S3 endpoints: not said means verified in our clusters and not
@@ -58,7 +58,7 @@ func TestVerificationOfS3(t *testing.T) {
 		}
 		server.Machine.Annotations[controlplanev1.ServerConfigurationAnnotation] = record
 		cp.Spec.ServerConfig = s3(test.wants)
-		if got := len(desired.Outdated(cp, server.Machine, server.Config, server.Infrastructure)) > 0; got != test.outdated {
+		if got := len(desired.Outdated(cp, server.Machine, server.Config, server.Infrastructure, now)) > 0; got != test.outdated {
 			t.Errorf("%s: outdated is %v", name, got)
 		}
 	}

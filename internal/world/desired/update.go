@@ -2,6 +2,7 @@ package desired
 
 import (
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -11,15 +12,21 @@ import (
 
 // UpdatedMachine returns what an existing Machine should look like without
 // being replaced, as the whole of what the control plane applies to it: new
-// labels, annotations and time limits, and everything that only a replacement
-// can change as it is. Both hooks are part of it, since an apply without them
-// would take them away. It is not for Machines that are being deleted: of
-// those only the time limits change (Deletion).
+// labels, annotations, time limits, readiness gates and taints, and everything
+// that only a replacement can change as it is. Both hooks are part of it, since
+// an apply without them would take them away. It is not for Machines that are
+// being deleted: of those only the time limits change (Deletion).
 func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Cluster, m *clusterv1.Machine) *clusterv1.Machine {
 	annotations := Annotations(cp)
 	maps.Copy(annotations, records(cp, m))
 	for key, value := range Hooks() {
 		annotations[key] = value
+	}
+	gates := ReadinessGates(cp)
+	if madeElsewhere(m) {
+		// Taking a cluster over writes no spec of a Machine, and what is not
+		// written need not be taken back when the cluster is given back.
+		gates = slices.Clone(cp.Spec.MachineTemplate.Spec.ReadinessGates)
 	}
 	return &clusterv1.Machine{
 		TypeMeta: metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine"},
@@ -38,6 +45,8 @@ func UpdatedMachine(cp *controlplanev1.RKE2ControlPlane, cluster *clusterv1.Clus
 			Bootstrap:         clusterv1.Bootstrap{ConfigRef: m.Spec.Bootstrap.ConfigRef},
 			InfrastructureRef: m.Spec.InfrastructureRef,
 			Deletion:          Deletion(cp),
+			ReadinessGates:    gates,
+			Taints:            Taints(cp),
 		},
 	}
 }

@@ -33,6 +33,7 @@ var intended = map[string]string{
 
 	".spec: rule self.?version":                                                   "the version was required; in this form the refusal is a sentence",
 	".spec: rule self.?rolloutStrategy":                                           "maxSurge 0 with fewer than 3 servers loses quorum",
+	".spec: rule self.?rollout.?strategy":                                         "maxSurge 0 with fewer than 3 servers loses quorum",
 	".spec.rolloutStrategy.type: rule self ==":                                    "no other type ever had an effect",
 	".spec.template.spec.rolloutStrategy.type: rule self ==":                      "no other type ever had an effect",
 	".spec.rolloutStrategy.rollingUpdate.maxSurge: rule type(self)":               "percentages and more than 1 never did what they say",
