@@ -152,10 +152,29 @@ func (r *Replay) follow(next *Sighting) error {
 	}
 	found := r.search(from, next)
 	if len(found) == 0 {
+		found = r.search(r.lateActions(), next)
+	}
+	if len(found) == 0 {
 		return Gap{"the model can't get from\n" + r.seen.words() + "\nto\n" + next.words()}
 	}
 	r.worlds = found
 	return nil
+}
+
+// lateActions are the Worlds in which something happened between the
+// observation and the action that rests on it.
+func (r *Replay) lateActions() []World {
+	var out []World
+	for _, w := range r.worlds {
+		for _, st := range r.steps(nil, &w) {
+			later := w
+			later.Apply(st)
+			if after, ok := r.after(later, true); ok && slices.Contains(r.done, true) {
+				out = append(out, after)
+			}
+		}
+	}
+	return out
 }
 
 // after is a World after the last action, if that was carried out.
