@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/lab/internal/probe"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
@@ -26,6 +27,11 @@ type Run struct {
 	Log        *timeline.Log
 	// Page collects what the HTML page of the run shows; stories that draw one fill Title and Chart.
 	Page timeline.Page
+
+	// memory meters everything of the laboratory and of the story; nil before the laboratory runs.
+	memory *probe.Memory
+	// result is what becomes of the run in one line of a table.
+	result Result
 
 	start     time.Time
 	dir       string // the run folder of its laboratory
