@@ -46,7 +46,7 @@ func All() []Story {
 		foundingBug, takeover, moveCluster,
 		deleteCluster, managerKilled, etcdBroken, allDeleted, surgeZero, scale313, managerUpgraded, foundingBugControl,
 		hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved,
-		singleServerReplace, installRelease, ignitionBoot,
+		fixedNames, singleServerReplace, installRelease, ignitionBoot,
 	}
 }
 
