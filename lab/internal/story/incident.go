@@ -8,6 +8,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,6 +20,12 @@ import (
 
 // gapPromise is the longest silence of a client where the quorum and its leader stay.
 const gapPromise = 5 * time.Second
+
+// What RKE2 puts on the Node of a server that has joined.
+const (
+	memberAnnotation = "etcd.rke2.cattle.io/node-name"
+	memberFinalizer  = "wrangler.cattle.io/managed-etcd-controller"
+)
 
 // incident is a cluster with clients, in which something is about to break.
 type incident struct {
@@ -40,6 +47,9 @@ func (r *Run) incident(ctx context.Context, s Spec, podSeconds int) (*incident, 
 	if err != nil {
 		return nil, err
 	}
+	if err := r.WaitFor(ctx, "RKE2 to have settled on every Node", settleLimit, c.rke2Settled); err != nil {
+		return nil, err
+	}
 	if podSeconds > 0 {
 		if err := c.runPods(ctx, s.Servers, podSeconds); err != nil {
 			return nil, err
@@ -50,6 +60,21 @@ func (r *Run) incident(ctx context.Context, s Spec, podSeconds int) (*incident, 
 		return nil, err
 	}
 	return &incident{Cluster: c, clients: clients, began: time.Now(), hurt: map[string][]string{}}, nil
+}
+
+// rke2Settled tells whether RKE2 has put its annotations and finalizers on every Node. A Node is Ready before that.
+func (c *Cluster) rke2Settled(ctx context.Context) (bool, string, error) {
+	nodes := &corev1.NodeList{}
+	if err := c.Workload.List(ctx, nodes); err != nil {
+		return false, "", err
+	}
+	var rest []string
+	for _, n := range nodes.Items {
+		if n.Annotations[memberAnnotation] == "" || !slices.Contains(n.Finalizers, memberFinalizer) {
+			rest = append(rest, n.Name)
+		}
+	}
+	return len(rest) == 0, "not yet on " + strings.Join(rest, ", "), nil
 }
 
 // follower returns a server with its Node whose member does not lead: without its leader, etcd cannot write for an
