@@ -12,6 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/lab/internal/probe"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
@@ -80,6 +81,16 @@ func (c *Cluster) rke2Settled(ctx context.Context) (bool, string, error) {
 // follower returns a server with its Node whose member does not lead: without its leader, etcd cannot write for an
 // election, 5 to 10 s with RKE2's timing, and no control plane can change that.
 func (c *Cluster) follower(ctx context.Context) (*clusterv1.Machine, error) {
+	return c.serverThat(ctx, "follows", func(m probe.Member) bool { return !m.Leader })
+}
+
+// leader returns the server whose member leads.
+func (c *Cluster) leader(ctx context.Context) (*clusterv1.Machine, error) {
+	return c.serverThat(ctx, "leads", func(m probe.Member) bool { return m.Leader })
+}
+
+// serverThat returns a server with a Node whose member is a voter of some kind.
+func (c *Cluster) serverThat(ctx context.Context, does string, is func(probe.Member) bool) (*clusterv1.Machine, error) {
 	machines, err := c.servers(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list servers: %w", err)
@@ -88,12 +99,12 @@ func (c *Cluster) follower(ctx context.Context) (*clusterv1.Machine, error) {
 	for i := range machines {
 		node := machines[i].Status.NodeRef.Name
 		for _, m := range members {
-			if node != "" && m.Node == node && !m.Leader && !m.Learner {
+			if node != "" && m.Node == node && !m.Learner && is(m) {
 				return &machines[i], nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("no server of %s follows", c.Spec.Name)
+	return nil, fmt.Errorf("no server of %s %s", c.Spec.Name, does)
 }
 
 // deleteMachine is what a user does with kubectl.

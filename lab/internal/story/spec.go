@@ -31,8 +31,8 @@ type Spec struct {
 	Format string
 	// Hosts are the names of the hosts that servers get, where they are fixed as on bare metal.
 	Hosts []any
-	// EtcdEnv are variables of etcd's environment, NAME=VALUE.
-	EtcdEnv []any
+	// EtcdEnv are variables of etcd's environment.
+	EtcdEnv fields
 }
 
 func (s Spec) planeKey() client.ObjectKey {
@@ -97,13 +97,21 @@ func (s Spec) controlPlane() client.Object {
 		"serverConfig": fields{
 			"cni":               "none",
 			"disableComponents": fields{"kubernetesComponents": []any{"cloudController"}},
-			"etcd":              fields{"exposeMetrics": true},
+			"etcd":              s.etcd(),
 		},
 		"machineTemplate": fields{"spec": fields{
 			"infrastructureRef": ref("infrastructure.cluster.x-k8s.io", "LabMachineTemplate", s.Name+"-servers"),
 			"deletion":          s.deletion(),
 		}},
 	})
+}
+
+func (s Spec) etcd() fields {
+	settings := fields{"exposeMetrics": true}
+	if len(s.EtcdEnv) > 0 {
+		settings["customConfig"] = fields{"extraEnv": s.EtcdEnv}
+	}
+	return settings
 }
 
 // nodeDeletionSeconds is how long Cluster API tries to delete a Node. It counts from the deletion of the Machine, not

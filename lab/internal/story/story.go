@@ -45,7 +45,7 @@ func All() []Story {
 	return []Story{
 		foundingBug, takeover, moveCluster,
 		deleteCluster, managerKilled, etcdBroken, allDeleted, surgeZero, scale313, managerUpgraded, foundingBugControl,
-		hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved,
+		slowDisk, hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved,
 		fixedNames, singleServerReplace, installRelease, ignitionBoot,
 	}
 }
