@@ -44,7 +44,7 @@ type Setup struct {
 func All() []Story {
 	return []Story{
 		foundingBug, takeover, moveCluster,
-		deleteCluster, managerKilled, etcdBroken, allDeleted, surgeZero, scale313, managerUpgraded, foundingBugControl,
+		steady, deleteCluster, managerKilled, etcdBroken, allDeleted, surgeZero, scale313, managerUpgraded, foundingBugControl,
 		slowDisk, hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved,
 		fixedNames, singleServerReplace, installRelease, ignitionBoot,
 	}

@@ -13,6 +13,9 @@ import (
 // node-monitor-grace-period before Kubernetes 1.32 (now 50 s), after which pods of the node are given up.
 const MaxLeaseAge = 40 * time.Second
 
+// stepBeforeDrain is CAPI's reason for "waits for pre-drain hooks".
+const stepBeforeDrain = "WaitingForPreDrainHook"
+
 // stepBeforeTerminate is CAPI's reason for "drained, volumes detached, only pre-terminate hooks are left".
 const stepBeforeTerminate = "WaitingForPreTerminateHook"
 
@@ -198,37 +201,6 @@ func checkCalls(d Departure) Finding {
 		Rule: "exactly one member call", Subject: d.Machine, OK: len(d.Calls) == 1,
 		Measured: fmt.Sprintf("%d: %s", len(d.Calls), cmp.Or(strings.Join(how, ", "), "none")),
 	}
-}
-
-// checkOneAtATime wants no member call of one server between deletion and departure of another whose drain began.
-func checkOneAtATime(events []Event, departures []Departure) Finding {
-	f := Finding{Rule: "one server leaves at a time", Subject: "control plane", OK: true, Measured: "never two beyond the pre-drain hook"}
-	leaving := map[string]bool{}
-	member := map[string]bool{}
-	for _, d := range departures {
-		member[d.Machine] = true
-	}
-	for _, e := range events {
-		if !member[e.Machine] {
-			continue
-		}
-		switch e.Kind {
-		case MachineStep:
-			if e.Object != "WaitingForPreDrainHook" && phaseOfStep[e.Object] != "" {
-				leaving[e.Machine] = true
-			}
-		case MachineGone:
-			delete(leaving, e.Machine)
-		default:
-			// Only these begin and end a departure.
-		}
-		if len(leaving) > 1 {
-			f.OK = false
-			f.Measured = "two at once at " + clock(e.At)
-			return f
-		}
-	}
-	return f
 }
 
 // checkRPCs holds etcd's own count of MemberRemove against the members that went. Counters of a member end with its
