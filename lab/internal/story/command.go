@@ -16,11 +16,15 @@ func Command(start StartFunc) *cobra.Command {
 
 func listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the stories with their purpose", Args: cobra.NoArgs,
+		Use: "list", Short: "List the stories with their purpose; short ones are those of `make test`", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range All() {
-				_, _ = fmt.Fprintf(tw, "%s\t%s\n", s.Name, s.Purpose)
+				short := ""
+				if s.Short {
+					short = "short"
+				}
+				_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Name, short, s.Purpose)
 			}
 			return tw.Flush()
 		},

@@ -15,12 +15,12 @@ var etcdBroken = Story{
 	play: playEtcdBroken,
 }
 
-// breakEtcd ends the etcd of a server for good: it cannot read its log any more.
+// breakEtcd ends the etcd of a server for good: it cannot read its log any more. The pattern does not match this script.
 const breakEtcd = `for f in /var/lib/rancher/rke2/server/db/etcd/member/wal/*.wal; do
   head -c 4096 /dev/urandom >"$f" || exit 1
 done
 for p in /proc/[0-9]*; do
-  if tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q -- '--initial-cluster-state='; then kill -9 "${p#/proc/}"; fi
+  if tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q -- '--initial-cluster-stat[e]='; then kill -9 "${p#/proc/}"; fi
 done`
 
 func playEtcdBroken(ctx context.Context, r *Run) error {
@@ -33,8 +33,8 @@ func playEtcdBroken(ctx context.Context, r *Run) error {
 		return err
 	}
 	r.Note("damaging the write-ahead log of %s and ending its etcd", victim.Name)
-	if out, code, err := r.Lab.Exec(ctx, victim.Name, "/bin/sh", "-c", breakEtcd); err != nil || code != 0 {
-		return fmt.Errorf("break etcd of %s: exit code %d, %s: %w", victim.Name, code, oneLine(out), err)
+	if err := r.script(ctx, victim.Name, breakEtcd); err != nil {
+		return fmt.Errorf("break etcd: %w", err)
 	}
 	i.hurt[victim.Name] = deadHost
 	broken := time.Now()

@@ -81,6 +81,18 @@ func (r *Run) Figure(figures ...timeline.Figure) {
 	r.figures = append(r.figures, figures...)
 }
 
+// script runs a shell script inside a machine.
+func (r *Run) script(ctx context.Context, machine, script string) error {
+	out, code, err := r.Lab.Exec(ctx, machine, "/bin/sh", "-c", script)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("exit code %d: %s", code, oneLine(out))
+	}
+	if err != nil {
+		return fmt.Errorf("script in machine %s: %w", machine, err)
+	}
+	return nil
+}
+
 // WaitFor looks until look says done, or the time is over. look also says in words how far it is; an error of look is
 // such a word, since whatever is asked may be on its way up or down.
 func (r *Run) WaitFor(ctx context.Context, what string, limit time.Duration, look func(context.Context) (done bool, state string, err error)) error {

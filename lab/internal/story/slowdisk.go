@@ -79,9 +79,8 @@ func playSlowDisk(ctx context.Context, r *Run) error {
 
 // slowDown makes a server's disk slow.
 func (i *incident) slowDown(ctx context.Context, m *clusterv1.Machine) error {
-	out, code, err := i.r.Lab.Exec(ctx, m.Name, "/bin/sh", "-c", fmt.Sprintf("echo %s >%s", slowSync, syncDelayFile))
-	if err != nil || code != 0 {
-		return fmt.Errorf("slow the disk of %s down: exit code %d, %s: %w", m.Name, code, oneLine(out), err)
+	if err := i.r.script(ctx, m.Name, fmt.Sprintf("echo %s >%s", slowSync, syncDelayFile)); err != nil {
+		return fmt.Errorf("slow the disk down: %w", err)
 	}
 	return nil
 }
