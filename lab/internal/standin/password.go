@@ -63,7 +63,7 @@ func (s *server) EnsurePassword(ctx context.Context, node, password string) erro
 	if apierrors.IsNotFound(err) {
 		known, err = secrets.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: passwordSecret(node)},
-			StringData: map[string]string{passwordKey: passwordHash(password)},
+			Data:       map[string][]byte{passwordKey: []byte(passwordHash(password))},
 		}, metav1.CreateOptions{})
 	}
 	if err != nil {

@@ -20,7 +20,8 @@ var endpointBlackhole = Story{
 	Name: "endpoint-blackhole",
 	Purpose: "The load balancer in front of the API servers swallows everything for 60 s in the middle of an upgrade: nobody can be " +
 		"served meanwhile, nothing is done blindly, and the upgrade goes on.",
-	play: playEndpointBlackhole,
+	Short: true,
+	play:  playEndpointBlackhole,
 }
 
 func playEndpointBlackhole(ctx context.Context, r *Run) error {

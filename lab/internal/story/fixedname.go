@@ -17,7 +17,8 @@ var fixedNames = Story{
 	Name: "fixed-name",
 	Purpose: "Servers are hosts with fixed names and there is no spare one: a host dies, and a new one of the same name takes its " +
 		"place, past the old member, the old Node and the old node's password.",
-	play: playFixedNames,
+	Short: true,
+	play:  playFixedNames,
 }
 
 func playFixedNames(ctx context.Context, r *Run) error {
