@@ -45,6 +45,7 @@ func TestStories(t *testing.T) {
 	results := filepath.Join(t.TempDir(), "results")
 	t.Cleanup(func() { printTable(t, results) })
 	queue := newQueue(t, "STORIES_AT_ONCE")
+	// Those that run alone do so here, one after the other; the rest waits for the queue to be opened.
 	for _, s := range stories {
 		t.Run(s.Name, func(t *testing.T) {
 			if !s.Alone {
@@ -62,8 +63,7 @@ func TestStories(t *testing.T) {
 // shortSelection is the value of STORIES that selects the stories of `make test`.
 const shortSelection = "short"
 
-// chosen returns the stories that the variable asks for: all when it is empty, the short ones, or those it names. Those
-// that run alone come first: the others start side by side when they have ended.
+// chosen returns the stories that the variable asks for: all when it is empty, the short ones, or those it names.
 func chosen(names string) ([]story.Story, error) {
 	stories := story.All()
 	switch names {
