@@ -58,6 +58,9 @@ var DefaultTiming = Timing{
 	Dial:     time.Second,
 }
 
+// Detection is how long at most it takes to take out a backend that answers nothing any more.
+func (t Timing) Detection() time.Duration { return time.Duration(t.Fall) * (t.Interval + t.Timeout) }
+
 // Status is what is known of one backend behind one port.
 type Status struct {
 	Name     string

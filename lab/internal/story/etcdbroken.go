@@ -3,8 +3,10 @@ package story
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/drover-project/drover/lab/internal/balancer"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
@@ -36,8 +38,12 @@ func playEtcdBroken(ctx context.Context, r *Run) error {
 	if err := r.script(ctx, victim.Name, breakEtcd); err != nil {
 		return fmt.Errorf("break etcd: %w", err)
 	}
-	i.hurt[victim.Name] = deadHost
+	// Without its etcd the API server is none, so that the kubelet, which knows no other, hears of no eviction: there is
+	// no drain to wait for, and the dead member has to go first, or no replacement could join.
+	i.hurt[victim.Name] = append(slices.Clone(deadHost), timeline.RuleStep)
 	broken := time.Now()
+	// Its API server goes on taking connections and answers nothing: that is for the load balancer to find out.
+	i.excused = append(i.excused, timeline.Stretch{From: broken, To: broken.Add(balancer.DefaultTiming.Detection())})
 	if err := r.waitEvent(ctx, "the Node of "+victim.Name+" to be lost", lostLimit, func(e timeline.Event) bool {
 		return e.Kind == timeline.NodeNotReady && e.Node == victim.Status.NodeRef.Name && e.At.After(broken)
 	}); err != nil {
