@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/drover-project/drover/lab/internal/balancer"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
@@ -42,8 +41,7 @@ func playEtcdBroken(ctx context.Context, r *Run) error {
 	// no drain to wait for, and the dead member has to go first, or no replacement could join.
 	i.hurt[victim.Name] = append(slices.Clone(deadHost), timeline.RuleStep)
 	broken := time.Now()
-	// Its API server goes on taking connections and answers nothing: that is for the load balancer to find out.
-	i.excused = append(i.excused, timeline.Stretch{From: broken, To: broken.Add(balancer.DefaultTiming.Detection())})
+	i.excuseDetection(broken)
 	if err := r.waitEvent(ctx, "the Node of "+victim.Name+" to be lost", lostLimit, func(e timeline.Event) bool {
 		return e.Kind == timeline.NodeNotReady && e.Node == victim.Status.NodeRef.Name && e.At.After(broken)
 	}); err != nil {

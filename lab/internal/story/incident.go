@@ -12,6 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/lab/internal/balancer"
 	"github.com/drover-project/drover/lab/internal/probe"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
@@ -161,6 +162,12 @@ func (i *incident) leaving(events []timeline.Event) []timeline.Finding {
 	return slices.DeleteFunc(timeline.CheckLeaving(events), func(f timeline.Finding) bool {
 		return slices.Contains(i.hurt[f.Subject], f.Rule) || !ran && f.Rule == timeline.RulePodsFirst
 	})
+}
+
+// excuseDetection excuses the clients for as long as the load balancer needs to find out that an API server has lost its
+// etcd without warning: such a one goes on taking connections and answers nothing.
+func (i *incident) excuseDetection(from time.Time) {
+	i.excused = append(i.excused, timeline.Stretch{From: from, To: from.Add(balancer.DefaultTiming.Detection())})
 }
 
 // finishClients ends the clients and records what they saw, without the stretches in which they are excused.

@@ -30,6 +30,7 @@ func playNodeDeleted(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
+	i.excuseDetection(time.Now())
 	if err := i.deleteNode(ctx, victim); err != nil {
 		return err
 	}
