@@ -34,14 +34,14 @@ func playEtcdBroken(ctx context.Context, r *Run) error {
 		return err
 	}
 	r.Note("damaging the write-ahead log of %s and ending its etcd", victim.Name)
+	broken := time.Now()
 	if err := r.script(ctx, victim.Name, breakEtcd); err != nil {
 		return fmt.Errorf("break etcd: %w", err)
 	}
+	i.excuseDetection(broken)
 	// Without its etcd the API server is none, so that the kubelet, which knows no other, hears of no eviction: there is
 	// no drain to wait for, and the dead member has to go first, or no replacement could join.
 	i.hurt[victim.Name] = append(slices.Clone(deadHost), timeline.RuleStep)
-	broken := time.Now()
-	i.excuseDetection(broken)
 	if err := r.waitEvent(ctx, "the Node of "+victim.Name+" to be lost", lostLimit, func(e timeline.Event) bool {
 		return e.Kind == timeline.NodeNotReady && e.Node == victim.Status.NodeRef.Name && e.At.After(broken)
 	}); err != nil {

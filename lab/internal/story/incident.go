@@ -165,9 +165,9 @@ func (i *incident) leaving(events []timeline.Event) []timeline.Finding {
 }
 
 // excuseDetection excuses the clients for as long as the load balancer needs to find out that an API server has lost its
-// etcd without warning: such a one goes on taking connections and answers nothing.
-func (i *incident) excuseDetection(from time.Time) {
-	i.excused = append(i.excused, timeline.Stretch{From: from, To: from.Add(balancer.DefaultTiming.Detection())})
+// etcd without warning, some time between began and now: such a one goes on taking connections and answers nothing.
+func (i *incident) excuseDetection(began time.Time) {
+	i.excused = append(i.excused, timeline.Stretch{From: began, To: time.Now().Add(balancer.DefaultTiming.Detection())})
 }
 
 // finishClients ends the clients and records what they saw, without the stretches in which they are excused.

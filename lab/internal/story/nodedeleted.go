@@ -30,10 +30,11 @@ func playNodeDeleted(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	i.excuseDetection(time.Now())
+	deleted := time.Now()
 	if err := i.deleteNode(ctx, victim); err != nil {
 		return err
 	}
+	i.excuseDetection(deleted)
 	if err := r.waitEvent(ctx, "RKE2 to take the member out", patience, func(e timeline.Event) bool {
 		return e.Kind == timeline.MemberGone && e.Node == victim.Status.NodeRef.Name
 	}); err != nil {
