@@ -21,16 +21,21 @@ demo: build ## Upgrade a three-server cluster in the laboratory, with live progr
 	$(BIN)/lab demo
 
 .PHONY: test
-test: unit stories ## Run everything: unit tests, tests against a real API server, and all stories of the laboratory
+test: unit short-stories ## Run unit tests, tests against a real API server, and the shortest stories of each kind (40 minutes at most)
 
 ##@ Building
 
 .PHONY: build
-build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover kubectl-drover lab providers repository ## Build everything the laboratory runs
+build: prerequisites $(BIN)/kube $(BIN)/capi-core $(BIN)/clusterctl drover drover-next kubectl-drover lab providers repository ## Build everything the laboratory runs
 
 .PHONY: drover
 drover: ## Build the manager
 	@$(PROGRESS) "building bin/drover" go build -o $(BIN)/drover ./cmd/drover
+
+# Another build of the same code, to which a story upgrades.
+.PHONY: drover-next
+drover-next: drover
+	@$(PROGRESS) "building bin/drover-next" go build -ldflags '-s -w' -o $(BIN)/drover-next ./cmd/drover
 
 .PHONY: kubectl-drover
 kubectl-drover: ## Build the plugin for kubectl
@@ -132,16 +137,22 @@ fuzz: ## Convert arbitrary objects between the API versions and render arbitrary
 	go test ./internal/render -run '^$$' -fuzz '^FuzzIgnition$$' -fuzztime $(FUZZTIME)
 	go test ./internal/conversion -run TestRoundTrip -count=1 -timeout 0 -v -args -fuzz-time $(FUZZTIME)
 
-# Two of them fill two cores most of the time; with more, the probes starve.
-STORIES_AT_ONCE ?= 2
-
 .PHONY: explore
 explore: ## Walk all states of larger control planes than the tests do, and write the README's table
 	go run ./cmd/kubectl-drover simulate --set --write README.md
 
+# Nothing chosen: all of them, as many side by side as processors and memory have room for.
+STORIES ?=
+STORIES_AT_ONCE ?=
+PLAY = SAMPLES="$(abspath $(SAMPLES))" STORIES_AT_ONCE=$(STORIES_AT_ONCE) go -C lab test -count=1 -v -parallel 100
+
 .PHONY: stories
-stories: build ## Run the stories of the laboratory (real etcd, API server and kubelet), STORIES_AT_ONCE side by side; STORIES=all for the longest one, too
-	SAMPLES="$(abspath $(SAMPLES))" STORIES="$(STORIES)" STORIES_AT_ONCE=$(STORIES_AT_ONCE) go -C lab test -count=1 -v -parallel 100 -timeout 80m ./stories
+stories: build ## Play all stories of the laboratory (real etcd, API server, kubelet) and print a table; STORIES="a b" plays those
+	STORIES="$(STORIES)" $(PLAY) -timeout 180m ./stories
+
+.PHONY: short-stories
+short-stories: build ## Play the stories that `make test` plays
+	STORIES=short $(PLAY) -timeout 40m ./stories
 
 # A checkout of the samples of Cluster API Provider RKE2: its folders examples and test.
 SAMPLES ?= ../shared/compat/caprke2-samples

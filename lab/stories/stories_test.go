@@ -4,15 +4,20 @@ package stories
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/drover-project/drover/lab/internal/story"
 )
@@ -33,20 +38,60 @@ func TestStories(t *testing.T) {
 			t.Fatalf("bin/%s is missing: run make build first", name)
 		}
 	}
+	stories, err := chosen(os.Getenv("STORIES"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := filepath.Join(t.TempDir(), "results")
+	t.Cleanup(func() { printTable(t, results) })
 	queue := newQueue(t, "STORIES_AT_ONCE")
-	for _, s := range story.All() {
+	// Those that run alone do so here, one after the other; the rest waits for the queue to be opened.
+	for _, s := range stories {
 		t.Run(s.Name, func(t *testing.T) {
-			if s.OnRequest && os.Getenv("STORIES") != "all" {
-				t.Skip("plays on request: make stories STORIES=all")
-			}
 			if !s.Alone {
 				queue.wait(t)
 			}
-			run(t, filepath.Join(bin, "lab"), "story", "run", s.Name)
+			run(t, filepath.Join(bin, "lab"), "story", "run", "--results", results, s.Name)
 		})
 	}
-	t.Run("samples", func(t *testing.T) { playSamples(t, queue) })
+	if os.Getenv("STORIES") == "" || os.Getenv("STORIES") == shortSelection {
+		t.Run("samples", func(t *testing.T) { playSamples(t, queue) })
+	}
 	queue.open()
+}
+
+// shortSelection is the value of STORIES that selects the stories of `make test`.
+const shortSelection = "short"
+
+// chosen returns the stories that the variable asks for: all when it is empty, the short ones, or those it names.
+func chosen(names string) ([]story.Story, error) {
+	stories := story.All()
+	switch names {
+	case "":
+	case shortSelection:
+		stories = slices.DeleteFunc(stories, func(s story.Story) bool { return !s.Short })
+	default:
+		var err error
+		if stories, err = story.Find(strings.Fields(names)...); err != nil {
+			return nil, err
+		}
+	}
+	return stories, nil
+}
+
+// printTable ends the run with one row for each story, in the order in which they ended.
+func printTable(t *testing.T, file string) {
+	results, err := story.ReadResults(file)
+	if err != nil {
+		t.Error(err)
+	}
+	if len(results) == 0 {
+		return
+	}
+	fmt.Println()
+	if err := story.Table(os.Stdout, results); err != nil {
+		t.Error(err)
+	}
 }
 
 // queue lets tests run side by side, so many at a time, in the order in which they came: go test by itself takes them in
@@ -57,10 +102,24 @@ type queue struct {
 	ended chan struct{}
 }
 
+// memoryEach is what a laboratory takes at its peak, in bytes; 3.6 GiB were seen.
+const memoryEach = 4 << 30
+
+// roomHere is how many laboratories this computer has room for. Each keeps a processor busy most of the time; with more,
+// the probes starve.
+func roomHere() int {
+	room := runtime.NumCPU()
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		room = min(room, int(info.Totalram*uint64(info.Unit)/memoryEach))
+	}
+	return max(room, 1)
+}
+
 // newQueue reads from the environment how many may run at a time.
 func newQueue(t *testing.T, variable string) *queue {
 	t.Helper()
-	room := 1
+	room := roomHere()
 	if text := os.Getenv(variable); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {

@@ -24,6 +24,7 @@ const (
 	WaitingForMachineReason       = "WaitingForOwnerMachine"
 	WaitingForBootstrapDataReason = "WaitingForBootstrapData"
 	NameTakenReason               = "NameTaken"
+	NoHostFreeReason              = "NoHostFree"
 	BootDelayedReason             = "BootDelayed"
 	BootFailedReason              = "BootFailed"
 	StartingReason                = "Starting"
@@ -65,6 +66,17 @@ type LabMachineSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	FailureDomain string `json:"failureDomain,omitempty"`
+
+	// hostnames are those of the hosts that the machine may get, as bare metal has them: it becomes the first one that no
+	// other machine is, and waits while there is none. Without any, its hostname is its own name.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Hostnames []string `json:"hostnames,omitempty"`
 
 	// bootDelay is how long the machine takes to boot, beyond the fraction of a second it needs (for example 30s).
 	// +optional

@@ -23,7 +23,7 @@ func newRootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&dir, "dir", runfolder.Default, "run folder of the lab")
 	root.AddCommand(
 		newUpCommand(&dir), newDownCommand(&dir), newStatusCommand(&dir),
-		newKubectlCommand(&dir), newMachinesCommand(&dir), newMachineCommand(&dir), newCompatCommand(),
+		newKubectlCommand(&dir), newMachinesCommand(&dir), newMachineCommand(&dir), newBalancerCommand(&dir), newCompatCommand(),
 	)
 	root.AddCommand(newManagementCommand(&dir))
 	root.AddCommand(storyCommands()...)

@@ -58,6 +58,9 @@ var DefaultTiming = Timing{
 	Dial:     time.Second,
 }
 
+// Detection is how long at most it takes to take out a backend that answers nothing any more.
+func (t Timing) Detection() time.Duration { return time.Duration(t.Fall) * (t.Interval + t.Timeout) }
+
 // Status is what is known of one backend behind one port.
 type Status struct {
 	Name     string
@@ -75,6 +78,7 @@ type Status struct {
 type Balancer struct {
 	timing   Timing
 	services []*service
+	valve    *valve
 	cancel   context.CancelFunc
 	group    sync.WaitGroup
 }
@@ -82,14 +86,14 @@ type Balancer struct {
 // New starts a load balancer without backends.
 func New(services []Service, timing Timing) (*Balancer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &Balancer{timing: timing, cancel: cancel}
+	b := &Balancer{timing: timing, cancel: cancel, valve: newValve()}
 	for _, s := range services {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen.String())
 		if err != nil {
 			b.Close()
 			return nil, fmt.Errorf("load balancer: %w", err)
 		}
-		running := &service{Service: s, ctx: ctx, timing: timing, listener: listener, targets: map[string]*target{}, group: &b.group}
+		running := &service{Service: s, ctx: ctx, timing: timing, listener: listener, targets: map[string]*target{}, group: &b.group, valve: b.valve}
 		b.services = append(b.services, running)
 		b.group.Go(running.accept)
 	}
@@ -112,6 +116,10 @@ func (b *Balancer) SetBackends(backends []Backend) {
 		s.setBackends(backends)
 	}
 }
+
+// SetBlackhole makes the balancer take connections and data and pass nothing on, as when the network in front of it
+// loses every packet, or ends that. It goes on checking its backends meanwhile.
+func (b *Balancer) SetBlackhole(on bool) { b.valve.set(!on) }
 
 // Addresses returns the addresses on which the services listen, in their order.
 func (b *Balancer) Addresses() []netip.AddrPort {
@@ -138,6 +146,7 @@ type service struct {
 	timing   Timing
 	listener net.Listener
 	group    *sync.WaitGroup
+	valve    *valve
 
 	mu      sync.Mutex
 	targets map[string]*target
@@ -214,6 +223,10 @@ func (s *service) accept() {
 // serve passes one client on to the usable target with the fewest connections;
 // if that one cannot be reached, at once to the next.
 func (s *service) serve(client net.Conn) {
+	if err := s.valve.pass(s.ctx); err != nil {
+		reset(client)
+		return
+	}
 	for _, t := range s.usable() {
 		dialer := net.Dialer{Timeout: s.timing.Dial}
 		server, err := dialer.DialContext(s.ctx, "tcp", t.address.String())
@@ -221,7 +234,7 @@ func (s *service) serve(client net.Conn) {
 			t.noteDialError(err)
 			continue
 		}
-		if !t.join(client, server) {
+		if !t.join(client, server, s.valve) {
 			_ = server.Close()
 			continue
 		}

@@ -1,6 +1,7 @@
 package balancer
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
@@ -9,12 +10,12 @@ import (
 // connection is a client's connection with its counterpart to a server.
 type connection struct{ client, server net.Conn }
 
-// copy passes data in both directions until both have ended.
-func (c *connection) copy() {
+// copy passes data in both directions, as far as the valve lets it, until both have ended.
+func (c *connection) copy(ctx context.Context, v *valve) {
 	var group sync.WaitGroup
 	for _, way := range [][2]net.Conn{{c.server, c.client}, {c.client, c.server}} {
 		group.Go(func() {
-			if _, err := io.Copy(way[0], way[1]); err != nil {
+			if _, err := io.Copy(valved{way[0], v, ctx}, way[1]); err != nil {
 				c.reset()
 				return
 			}

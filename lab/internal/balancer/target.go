@@ -129,7 +129,7 @@ func (t *target) noteDialError(err error) {
 
 // join passes data between client and server until one of them ends, and
 // returns true; or false at once if the target went out of service meanwhile.
-func (t *target) join(client, server net.Conn) bool {
+func (t *target) join(client, server net.Conn, v *valve) bool {
 	c := &connection{client: client, server: server}
 	t.mu.Lock()
 	if !t.healthy || t.excluded {
@@ -140,7 +140,7 @@ func (t *target) join(client, server net.Conn) bool {
 	t.total++
 	t.mu.Unlock()
 
-	c.copy()
+	c.copy(t.ctx, v)
 
 	t.mu.Lock()
 	delete(t.connections, c)

@@ -57,6 +57,11 @@ func (c *Client) Disturb(ctx context.Context, machine string, fault Fault) error
 	return c.post(ctx, "/machines/"+url.PathEscape(machine)+"/"+string(fault), nil, nil)
 }
 
+// DisturbBalancer applies Blackhole to the load balancer of a Cluster, or ends it with Heal.
+func (c *Client) DisturbBalancer(ctx context.Context, namespace, cluster string, fault Fault) error {
+	return c.post(ctx, "/balancers/"+url.PathEscape(namespace)+"/"+url.PathEscape(cluster)+"/"+string(fault), nil, nil)
+}
+
 // Exec runs a command inside a machine and waits for its end; ctx bounds it.
 // That the command fails is told by the result, not by the error.
 func (c *Client) Exec(ctx context.Context, machine string, request ExecRequest) (ExecResult, error) {

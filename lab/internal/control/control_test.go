@@ -20,6 +20,7 @@ import (
 type fakeLab struct {
 	mu     sync.Mutex
 	faults []string
+	silent []string
 	down   chan struct{}
 }
 
@@ -41,6 +42,13 @@ func (f *fakeLab) Disturb(machine string, fault Fault) error {
 
 func (f *fakeLab) Exec(_ context.Context, _ string, request ExecRequest) (ExecResult, error) {
 	return ExecResult{Stdout: []byte(strings.Join(request.Argv, " ")), Stderr: request.Stdin, ExitCode: 3}, nil
+}
+
+func (f *fakeLab) Blackhole(namespace, cluster string, on bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.silent = append(f.silent, fmt.Sprintf("%s/%s %t", namespace, cluster, on))
+	return nil
 }
 
 func (f *fakeLab) DialInside(context.Context, string, string) (net.Conn, error) {
@@ -104,6 +112,14 @@ func TestQuestionsAndCommands(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"kill", "freeze", "thaw", "cut", "heal"}, lab.faults); diff != "" {
+		t.Error(diff)
+	}
+	for _, fault := range []Fault{Blackhole, Heal} {
+		if err := client.DisturbBalancer(ctx, "default", "c", fault); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"default/c true", "default/c false"}, lab.silent); diff != "" {
 		t.Error(diff)
 	}
 	result, err := client.Exec(ctx, "m1", ExecRequest{Argv: []string{"echo", "x"}, Stdin: []byte("in")})

@@ -7,6 +7,7 @@
 //	POST /machines/NAME/{kill,freeze,thaw,cut,heal}
 //	POST /machines/NAME/exec                 ExecRequest → ExecResult
 //	GET  /balancers                          []Balancer
+//	POST /balancers/NAMESPACE/NAME/{blackhole,heal}   the load balancer of a Cluster
 //	POST /provider/start                     StartRequest; starts the provider under test, answers when it is ready
 //	POST /provider/stop                      ends the provider under test
 //	POST /managements/NAME                   starts one more management cluster, answers when it is ready
@@ -93,6 +94,8 @@ type ExecResult struct {
 
 // StartRequest says how the provider under test is started.
 type StartRequest struct {
+	// Program is the program file that takes the place of its first process's own; empty leaves that.
+	Program string `json:"program,omitempty"`
 	// Args come after the arguments that each of its processes has anyway.
 	Args []string `json:"args,omitempty"`
 }
@@ -100,7 +103,7 @@ type StartRequest struct {
 // Fault is a disturbance of a machine, or the end of one.
 type Fault string
 
-// The faults. Thaw ends Freeze, and Heal ends Cut. Nothing ends Kill.
+// The faults of a machine. Thaw ends Freeze, and Heal ends Cut. Nothing ends Kill.
 const (
 	Kill   Fault = "kill"
 	Freeze Fault = "freeze"
@@ -109,7 +112,10 @@ const (
 	Heal   Fault = "heal"
 )
 
-// Faults lists all faults.
+// Blackhole makes a load balancer take everything and pass nothing on; Heal ends it.
+const Blackhole Fault = "blackhole"
+
+// Faults lists all faults of a machine.
 var Faults = []Fault{Kill, Freeze, Thaw, Cut, Heal}
 
 // viaFolder calls f with a path of socket that is short enough for a socket

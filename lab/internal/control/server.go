@@ -24,6 +24,8 @@ type Lab interface {
 	Balancers() []Balancer
 	// Disturb applies a fault to a machine.
 	Disturb(machine string, fault Fault) error
+	// Blackhole makes the load balancer of the Cluster silent, or ends that.
+	Blackhole(namespace, cluster string, on bool) error
 	Exec(ctx context.Context, machine string, request ExecRequest) (ExecResult, error)
 	// DialInside connects from inside a machine.
 	DialInside(ctx context.Context, machine, address string) (net.Conn, error)
@@ -48,6 +50,7 @@ func Serve(ctx context.Context, listener net.Listener, lab Lab) error {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { answer(w, lab.Status()) })
 	mux.HandleFunc("GET /machines", func(w http.ResponseWriter, _ *http.Request) { answer(w, lab.Machines()) })
 	mux.HandleFunc("GET /balancers", func(w http.ResponseWriter, _ *http.Request) { answer(w, lab.Balancers()) })
+	mux.HandleFunc("POST /balancers/{namespace}/{name}/{fault}", s.disturbBalancer)
 	mux.HandleFunc("POST /machines/{name}/exec", s.exec)
 	mux.HandleFunc("POST /machines/{name}/{fault}", s.disturb)
 	mux.HandleFunc("POST /provider/start", s.startProvider)
@@ -103,6 +106,15 @@ func (s *server) disturb(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	done(w, s.lab.Disturb(r.PathValue("name"), fault))
+}
+
+func (s *server) disturbBalancer(w http.ResponseWriter, r *http.Request) {
+	fault := Fault(r.PathValue("fault"))
+	if fault != Blackhole && fault != Heal {
+		refuse(w, http.StatusNotFound, fmt.Errorf("unknown fault %q of a load balancer; known are %s and %s", fault, Blackhole, Heal))
+		return
+	}
+	done(w, s.lab.Blackhole(r.PathValue("namespace"), r.PathValue("name"), fault == Blackhole))
 }
 
 func (s *server) startProvider(w http.ResponseWriter, r *http.Request) {

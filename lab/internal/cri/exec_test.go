@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"google.golang.org/grpc/codes"
@@ -131,4 +133,24 @@ func answerOnce(listener net.Listener) {
 	defer func() { _ = conn.Close() }()
 	said, _ := io.ReadAll(conn)
 	_, _ = conn.Write(append([]byte("you said "), said...))
+}
+
+func TestSyncsCanBeSlow(t *testing.T) {
+	c := serve(t)
+	delay := c.dir + "/delay"
+	id := c.startWith(map[string]string{SyncDelayFile: delay}, "exec sleep 1000")
+	sync := func() time.Duration {
+		began := time.Now()
+		response, err := c.ExecSync(c.ctx, &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{
+			"dd", "if=/dev/zero", "of=" + c.dir + "/synced", "count=1", "conv=fdatasync",
+		}})
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(response.GetExitCode()).To(BeZero(), string(response.GetStderr()))
+		return time.Since(began)
+	}
+	c.Expect(sync()).To(BeNumerically("<", time.Second), "no delay is asked for")
+	c.Expect(os.WriteFile(delay, []byte("1500ms\n"), 0o600)).To(Succeed())
+	c.Expect(sync()).To(BeNumerically(">=", 1500*time.Millisecond))
+	c.Expect(os.Remove(delay)).To(Succeed())
+	c.Expect(sync()).To(BeNumerically("<", 1500*time.Millisecond))
 }

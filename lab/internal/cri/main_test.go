@@ -100,10 +100,20 @@ func (c *client) create(config *runtimeapi.ContainerConfig) string {
 // start makes a container that runs a shell script.
 func (c *client) start(script string, mounts ...*runtimeapi.Mount) string {
 	c.t.Helper()
-	id := c.create(&runtimeapi.ContainerConfig{
+	return c.startWith(nil, script, mounts...)
+}
+
+// startWith is start with more variables in the container's environment.
+func (c *client) startWith(env map[string]string, script string, mounts ...*runtimeapi.Mount) string {
+	c.t.Helper()
+	config := &runtimeapi.ContainerConfig{
 		Command: []string{"sh", "-c"}, Args: []string{script}, Mounts: mounts,
 		Envs: []*runtimeapi.KeyValue{{Key: "COLOUR", Value: []byte("green")}},
-	})
+	}
+	for name, value := range env {
+		config.Envs = append(config.Envs, &runtimeapi.KeyValue{Key: name, Value: []byte(value)})
+	}
+	id := c.create(config)
 	_, err := c.StartContainer(c.ctx, &runtimeapi.StartContainerRequest{ContainerId: id})
 	c.Expect(err).NotTo(HaveOccurred())
 	return id

@@ -54,6 +54,9 @@ type Options struct {
 // arguments are --socket, --node-ip and, optionally, --log (a file to append to
 // instead of writing to standard error).
 func Main(args []string) int {
+	if len(args) > 0 && args[0] == syncDelayCommand {
+		return syncDelayMain(args[1:])
+	}
 	if len(args) > 0 && args[0] == shimCommand {
 		return shimMain()
 	}

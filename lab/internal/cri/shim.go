@@ -58,6 +58,11 @@ func become(order *os.File) error {
 			return err
 		}
 	}
+	if file := syncDelayOf(what.Env); file != "" {
+		if err := delaySyncs(file); err != nil {
+			return err
+		}
+	}
 	if err := syscall.Exec(path, what.Argv, what.Env); err != nil {
 		return fmt.Errorf("run %s: %w", path, err)
 	}

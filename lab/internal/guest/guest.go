@@ -48,6 +48,7 @@ var commands = []string{"systemctl", "journalctl", "curl", "wget", cloudInit}
 // Instance is a machine's metadata, as a cloud would give it (paths.InstanceFile).
 type Instance struct {
 	Name          string     `json:"name"`
+	Hostname      string     `json:"hostname"`
 	Cluster       string     `json:"cluster"`
 	IP            netip.Addr `json:"ip"`
 	ProviderID    string     `json:"providerID"`

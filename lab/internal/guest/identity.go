@@ -51,8 +51,8 @@ func writeIdentity(instance Instance) error {
 	}
 	id := sha256.Sum256([]byte(instance.ProviderID))
 	files := []struct{ path, content string }{
-		{"/etc/hostname", instance.Name + "\n"},
-		{"/etc/hosts", fmt.Sprintf("127.0.0.1 localhost\n::1 localhost\n%s %s\n", instance.IP, instance.Name)},
+		{"/etc/hostname", instance.Hostname + "\n"},
+		{"/etc/hosts", fmt.Sprintf("127.0.0.1 localhost\n::1 localhost\n%s %s\n", instance.IP, instance.Hostname)},
 		// A lab has no name servers; an empty file makes look-ups fail at once.
 		{"/etc/resolv.conf", "# This machine has no name server.\n"},
 		{"/etc/machine-id", hex.EncodeToString(id[:16]) + "\n"},

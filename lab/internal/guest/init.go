@@ -33,8 +33,8 @@ func runMachine(status *os.File) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := unix.Sethostname([]byte(config.Instance.Name)); err != nil {
-		return 0, fmt.Errorf("set hostname %s: %w", config.Instance.Name, err)
+	if err := unix.Sethostname([]byte(config.Instance.Hostname)); err != nil {
+		return 0, fmt.Errorf("set hostname %s: %w", config.Instance.Hostname, err)
 	}
 	if err := mountAll(config); err != nil {
 		return 0, err

@@ -166,8 +166,8 @@ func (h *host) startManagement(ctx context.Context) error {
 	}
 	// What is started later lives as long as the lab, not as long as the request for it.
 	if len(h.providers) > 1 {
-		h.lab.provider.startWith(func(wait context.Context, args []string) (runningProvider, error) {
-			return startLater(ctx, wait, plane, h.providers[1], args)
+		h.lab.provider.startWith(func(wait context.Context, request control.StartRequest) (runningProvider, error) {
+			return startLater(ctx, wait, plane, h.providers[1], request)
 		})
 	}
 	h.lab.managements.startWith(func(wait context.Context, name string) error { return h.addPlane(ctx, wait, name) })

@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/drover-project/drover/lab/internal/control"
 	"github.com/drover-project/drover/lab/internal/guest"
 	"github.com/drover-project/drover/lab/internal/infra"
@@ -46,7 +48,7 @@ func (l *lab) StopProvider() error { return l.provider.stop() }
 
 // StartProvider implements control.Lab.
 func (l *lab) StartProvider(ctx context.Context, request control.StartRequest) error {
-	return l.provider.start(ctx, request.Args)
+	return l.provider.start(ctx, request)
 }
 
 // AddManagement implements control.Lab.
@@ -97,6 +99,14 @@ func (l *lab) Disturb(name string, fault control.Fault) error {
 		return fmt.Errorf("unknown fault %q", fault)
 	}
 	return known(apply(name))
+}
+
+// Blackhole implements control.Lab.
+func (l *lab) Blackhole(namespace, cluster string, on bool) error {
+	if !l.cloud.Blackhole(types.NamespacedName{Namespace: namespace, Name: cluster}, on) {
+		return control.NotFound(fmt.Errorf("no load balancer serves Cluster %s/%s", namespace, cluster))
+	}
+	return nil
 }
 
 // Exec implements control.Lab.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/drover-project/drover/lab/internal/control"
 	"github.com/drover-project/drover/lab/internal/management"
 	"github.com/drover-project/drover/lab/internal/provider"
 )
@@ -16,7 +17,7 @@ type runningProvider interface {
 }
 
 // startFunc starts the provider under test; wait bounds how long it may take.
-type startFunc func(wait context.Context, args []string) (runningProvider, error)
+type startFunc func(wait context.Context, request control.StartRequest) (runningProvider, error)
 
 // underTest is the provider under test, which can be started and stopped. Only
 // one call at a time does something.
@@ -38,7 +39,7 @@ func (u *underTest) startWith(f startFunc) {
 	u.begin = f
 }
 
-func (u *underTest) start(wait context.Context, args []string) error {
+func (u *underTest) start(wait context.Context, request control.StartRequest) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -47,7 +48,7 @@ func (u *underTest) start(wait context.Context, args []string) error {
 	case u.running != nil:
 		return errors.New("the provider under test is running already")
 	}
-	running, err := u.begin(wait, args)
+	running, err := u.begin(wait, request)
 	if err != nil {
 		return err
 	}
@@ -68,10 +69,10 @@ func (u *underTest) stop() error {
 
 // startLater starts a provider on a management cluster that has its kinds. What
 // it admits and converts is passed to it only when it can answer.
-func startLater(life, wait context.Context, plane *management.Plane, p *provider.Provider, args []string) (runningProvider, error) {
+func startLater(life, wait context.Context, plane *management.Plane, p *provider.Provider, request control.StartRequest) (runningProvider, error) {
 	ctx, cancel := context.WithCancel(life)
 	stop := context.AfterFunc(wait, cancel)
-	running, err := plane.StartProvider(ctx, p, args...)
+	running, err := plane.StartProvider(ctx, p.WithProgram(request.Program), request.Args...)
 	if err == nil && !stop() {
 		err = wait.Err()
 	}

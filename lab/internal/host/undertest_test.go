@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/drover-project/drover/lab/internal/control"
 )
 
 type idle struct{}
@@ -20,13 +22,13 @@ func TestProviderUnderTestRunsAtMostOnce(t *testing.T) {
 			t.Errorf("%s: %s, want %s", what, got, want)
 		}
 	}
-	start := func(args ...string) error { return u.start(t.Context(), args) }
+	start := func(args ...string) error { return u.start(t.Context(), control.StartRequest{Args: args}) }
 
 	expect("start before there is one", start(), "the lab has no provider under test, or is still starting")
 	expect("stop before there is one", u.stop(), "no provider under test is running")
 	broken := true
-	u.startWith(func(_ context.Context, args []string) (runningProvider, error) {
-		asked = append(asked, args...)
+	u.startWith(func(_ context.Context, request control.StartRequest) (runningProvider, error) {
+		asked = append(asked, request.Args...)
 		if broken {
 			return nil, errors.New("does not start")
 		}

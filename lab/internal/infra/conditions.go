@@ -52,7 +52,7 @@ func (r *machineReconciler) observe(object *labv1.LabMachine) {
 	object.Status.FailureDomain = info.FailureDomain
 	object.Status.Addresses = []clusterv1.MachineAddress{
 		{Type: clusterv1.MachineInternalIP, Address: info.IP.String()},
-		{Type: clusterv1.MachineHostName, Address: info.Name},
+		{Type: clusterv1.MachineHostName, Address: info.Hostname},
 	}
 	observeInstance(object, info)
 	observeUserData(object, info.Boot)

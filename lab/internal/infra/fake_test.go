@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/netip"
@@ -36,7 +37,7 @@ func (f *fakeMachines) Boot(_ context.Context, spec machine.Spec) (machine.Info,
 	}
 	f.next++
 	info := machine.Info{
-		Name: spec.Name, Cluster: spec.Cluster, Role: spec.Role, IP: netip.AddrFrom4([4]byte{127, 0, 80, f.next}),
+		Name: spec.Name, Hostname: cmp.Or(spec.Hostname, spec.Name), Cluster: spec.Cluster, Role: spec.Role, IP: netip.AddrFrom4([4]byte{127, 0, 80, f.next}),
 		ProviderID: spec.ProviderID, FailureDomain: spec.FailureDomain, State: machine.Running,
 		Boot: guest.BootResult{State: guest.BootPending},
 	}

@@ -190,6 +190,19 @@ func (f *fleet) refresh(e *entry) {
 	e.balancer.SetBackends(backends)
 }
 
+// blackhole makes the load balancers of a Cluster silent, or ends that; it tells whether there is one.
+func (f *fleet) blackhole(cluster types.NamespacedName, on bool) (found bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.balancers {
+		if e.cluster == cluster {
+			e.balancer.SetBlackhole(on)
+			found = true
+		}
+	}
+	return found
+}
+
 func (f *fleet) list() []Balancer {
 	f.mu.Lock()
 	defer f.mu.Unlock()

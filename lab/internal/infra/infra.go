@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -74,6 +75,12 @@ func NewCloud(ctx context.Context, config Config) *Cloud {
 
 // Balancers returns all load balancers with their backends.
 func (c *Cloud) Balancers() []Balancer { return c.fleet.list() }
+
+// Blackhole makes the load balancer of a Cluster take everything and pass nothing on, or ends that. It tells whether
+// there is one.
+func (c *Cloud) Blackhole(cluster types.NamespacedName, on bool) (found bool) {
+	return c.fleet.blackhole(cluster, on)
+}
 
 // Scheme returns a scheme with the kinds that the provider reads and writes.
 func Scheme() *runtime.Scheme {

@@ -107,6 +107,26 @@ func TestNamesAreUniqueInALab(t *testing.T) {
 	g.Expect(found).To(BeTrue(), "deleting the one without a machine leaves the other's alone")
 }
 
+func TestHostsWithFixedNamesAreGivenToOneMachineEach(t *testing.T) {
+	g := NewWithT(t)
+	s := newSample(t)
+	s.provisioned()
+	data, pool := map[string]string{"value": "x"}, []string{"rack-1", "rack-2"}
+	host := func(o *labv1.LabMachine) string { return machines.spec(o.Name).Hostname }
+	_, first := s.addMachine("pool-a", data, pool...)
+	g.Eventually(get(t, first), patience).Should(WithTransform(state, Equal(labv1.InstanceRunning)))
+	_, second := s.addMachine("pool-b", data, pool...)
+	g.Eventually(get(t, second), patience).Should(WithTransform(state, Equal(labv1.InstanceRunning)))
+	g.Expect([]string{host(first), host(second)}).To(Equal(pool))
+	g.Expect(second.Status.Addresses).To(ContainElement(clusterv1.MachineAddress{Type: clusterv1.MachineHostName, Address: "rack-2"}))
+
+	_, third := s.addMachine("pool-c", data, pool...)
+	g.Eventually(get(t, third), patience).Should(WithTransform(reason, Equal(labv1.NoHostFreeReason)))
+	g.Expect(api.Delete(t.Context(), first)).To(Succeed())
+	g.Eventually(get(t, third), patience).Should(WithTransform(state, Equal(labv1.InstanceRunning)))
+	g.Expect(host(third)).To(Equal("rack-1"), "the one that has become free")
+}
+
 func TestForeignBootstrapFormatBootsNothing(t *testing.T) {
 	g := NewWithT(t)
 	s := newSample(t)

@@ -176,8 +176,16 @@ func (r *machineReconciler) boot(ctx context.Context, object *labv1.LabMachine, 
 		setWaiting(object, labv1.NameTakenReason, "Another LabMachine named "+object.Name+" exists in this lab; machine names are unique in a lab")
 		return reconcile.Result{RequeueAfter: nameRetry}, nil
 	}
+	hostname := ""
+	if pool := object.Spec.Hostnames; len(pool) > 0 {
+		var free bool
+		if hostname, free = r.registry.takeHostname(object.Name, pool); !free {
+			setWaiting(object, labv1.NoHostFreeReason, "Every host of spec.hostnames is another machine's")
+			return reconcile.Result{RequeueAfter: nameRetry}, nil
+		}
+	}
 	spec := machine.Spec{
-		Name: object.Name, Cluster: cluster.Name, Role: machine.Worker,
+		Name: object.Name, Hostname: hostname, Cluster: cluster.Name, Role: machine.Worker,
 		BootstrapData: data, Format: format, ProviderID: "lab://" + cluster.Name + "/" + object.Name, FailureDomain: object.Spec.FailureDomain,
 		LabBinary: r.labBinary, KubeBinary: r.kubeBinary,
 	}

@@ -135,7 +135,7 @@ func (s *sample) provisioned() {
 }
 
 // addMachine makes a Machine with its LabMachine. Without data it has no bootstrap data yet.
-func (s *sample) addMachine(name string, data map[string]string) (*clusterv1.Machine, *labv1.LabMachine) {
+func (s *sample) addMachine(name string, data map[string]string, hostnames ...string) (*clusterv1.Machine, *labv1.LabMachine) {
 	s.t.Helper()
 	meta := metav1.ObjectMeta{
 		Namespace: s.cluster.Namespace, Name: name,
@@ -150,7 +150,7 @@ func (s *sample) addMachine(name string, data map[string]string) (*clusterv1.Mac
 		create(s.t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: name}, StringData: data})
 	}
 	create(s.t, machine)
-	object := &labv1.LabMachine{ObjectMeta: meta}
+	object := &labv1.LabMachine{ObjectMeta: meta, Spec: labv1.LabMachineSpec{Hostnames: hostnames}}
 	object.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine", Name: name, UID: machine.UID,
 	}}

@@ -12,6 +12,8 @@ type owner struct {
 	uid     types.UID
 	key     types.NamespacedName
 	cluster types.NamespacedName
+	// hostname is the one that it took of a pool; empty otherwise.
+	hostname string
 }
 
 // registry remembers whose each machine is. Machines have no namespaces: two
@@ -27,11 +29,36 @@ func newRegistry() *registry { return &registry{owners: map[string]owner{}} }
 func (r *registry) claim(name string, o owner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, ok := r.owners[name]; ok && known.uid != o.uid {
+	known, ok := r.owners[name]
+	if ok && known.uid != o.uid {
 		return false
 	}
+	o.hostname = known.hostname
 	r.owners[name] = o
 	return true
+}
+
+// takeHostname gives the owner of a machine the first hostname of a pool that nobody has, or the one that it has
+// already. It tells whether there was one.
+func (r *registry) takeHostname(name string, pool []string) (hostname string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	mine := r.owners[name]
+	if mine.hostname != "" {
+		return mine.hostname, true
+	}
+	taken := map[string]bool{}
+	for _, o := range r.owners {
+		taken[o.hostname] = true
+	}
+	for _, hostname := range pool {
+		if !taken[hostname] {
+			mine.hostname = hostname
+			r.owners[name] = mine
+			return hostname, true
+		}
+	}
+	return "", false
 }
 
 // adopt makes a machine the one of the LabMachine uid, which must have the key

@@ -180,13 +180,32 @@ func (l *Lab) MachineNames(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// StopProvider ends the processes of the provider under test.
+// Disturb kills, freezes or cuts off a machine, or ends that.
+func (l *Lab) Disturb(ctx context.Context, machine string, fault control.Fault) error {
+	return l.control.Disturb(ctx, machine, fault)
+}
+
+// DisturbBalancer makes the load balancer of a Cluster silent, or ends that.
+func (l *Lab) DisturbBalancer(ctx context.Context, cluster client.ObjectKey, fault control.Fault) error {
+	return l.control.DisturbBalancer(ctx, cluster.Namespace, cluster.Name, fault)
+}
+
+// StopProvider ends the processes of the provider under test, with SIGKILL.
 func (l *Lab) StopProvider(ctx context.Context) error { return l.control.StopProvider(ctx) }
 
 // StartProvider starts the processes of the provider under test with additional arguments and returns once they are
 // ready and what they admit and convert is passed to them.
 func (l *Lab) StartProvider(ctx context.Context, args ...string) error {
+	return l.startProvider(ctx, control.StartRequest{Args: args})
+}
+
+// StartOtherProvider is StartProvider with another program file for the provider's first process.
+func (l *Lab) StartOtherProvider(ctx context.Context, program string) error {
+	return l.startProvider(ctx, control.StartRequest{Program: program})
+}
+
+func (l *Lab) startProvider(ctx context.Context, request control.StartRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	return l.control.StartProvider(ctx, control.StartRequest{Args: args})
+	return l.control.StartProvider(ctx, request)
 }

@@ -41,10 +41,12 @@ func (f Format) Validate() error {
 
 // Spec describes a machine to boot.
 type Spec struct {
-	// Name is the machine's name and hostname: a DNS label, unique in the lab.
-	Name    string
-	Cluster string
-	Role    Role
+	// Name is the machine's name: a DNS label, unique in the lab.
+	Name string
+	// Hostname is what the machine is called inside; empty for its name.
+	Hostname string
+	Cluster  string
+	Role     Role
 	// BootstrapData is the user data; empty data boots a machine that does nothing.
 	BootstrapData []byte
 	Format        Format
@@ -74,6 +76,7 @@ const (
 // Info is what is known of a machine.
 type Info struct {
 	Name          string
+	Hostname      string
 	Cluster       string
 	Role          Role
 	IP            netip.Addr

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func (m *Manager) register(spec Spec) (*machine, error) {
 	}
 	mc := &machine{
 		info: Info{
-			Name: spec.Name, Cluster: spec.Cluster, Role: spec.Role, IP: ip,
+			Name: spec.Name, Hostname: cmp.Or(spec.Hostname, spec.Name), Cluster: spec.Cluster, Role: spec.Role, IP: ip,
 			ProviderID: spec.ProviderID, FailureDomain: spec.FailureDomain,
 			State: Starting, Boot: guest.BootResult{State: guest.BootPending},
 			Bootstrap: guest.BootstrapResult{State: guest.BootPending},

@@ -124,7 +124,7 @@ func (m *Manager) connect(mc *machine, pid int, spec Spec, config *os.File) erro
 	}
 	err := json.NewEncoder(config).Encode(guest.Config{
 		Instance: guest.Instance{
-			Name: spec.Name, Cluster: spec.Cluster, IP: mc.info.IP,
+			Name: spec.Name, Hostname: mc.info.Hostname, Cluster: spec.Cluster, IP: mc.info.IP,
 			ProviderID: spec.ProviderID, FailureDomain: spec.FailureDomain,
 		},
 		Address:    m.network.prefix(mc.info.IP),

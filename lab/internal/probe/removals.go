@@ -31,7 +31,7 @@ func FollowRemovals(ctx context.Context, dial DialFunc, addresses func() []strin
 		last := map[string]map[string]int{}
 		every(ctx, metricsPeriod, func() {
 			for _, ip := range addresses() {
-				counts, err := scrape(ctx, httpClient, ip)
+				counts, err := scrape(ctx, httpClient, ip, removeCounts)
 				if err != nil {
 					continue // a member that does not answer has no count to give
 				}
@@ -65,20 +65,21 @@ func (r *Removals) Members() int {
 	return len(r.answered)
 }
 
-func scrape(ctx context.Context, c *http.Client, ip string) (map[string]int, error) {
+// scrape reads a member's metrics, in Prometheus text, with read.
+func scrape[T any](ctx context.Context, c *http.Client, ip string, read func(io.Reader) (T, error)) (none T, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(ip, metricsPort)+"/metrics", nil)
 	if err != nil {
-		return nil, fmt.Errorf("metrics of %s: %w", ip, err)
+		return none, fmt.Errorf("metrics of %s: %w", ip, err)
 	}
 	resp, err := c.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("metrics of %s: %w", ip, err)
+		return none, fmt.Errorf("metrics of %s: %w", ip, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("metrics of %s: %s", ip, resp.Status)
+		return none, fmt.Errorf("metrics of %s: %s", ip, resp.Status)
 	}
-	return removeCounts(resp.Body)
+	return read(resp.Body)
 }
 
 // removeCounts reads grpc_server_handled_total of MemberRemove by gRPC code from Prometheus text.

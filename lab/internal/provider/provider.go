@@ -108,6 +108,19 @@ func (p *Provider) validate() error {
 // reserved are the names of the lab's own log files.
 var reserved = []string{"host", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
+// WithProgram returns the provider with another program file for its first process; "" leaves it as it is.
+func (p *Provider) WithProgram(file string) *Provider {
+	if file == "" || len(p.Processes) == 0 {
+		return p
+	}
+	other := *p
+	other.Processes = slices.Clone(p.Processes)
+	argv := slices.Clone(p.Processes[0].Argv)
+	argv[0] = file
+	other.Processes[0].Argv = argv
+	return &other
+}
+
 // Dir returns the absolute path of the provider's folder.
 func (p *Provider) Dir() string { return p.dir }
 

@@ -3,6 +3,7 @@ package provider
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -130,5 +131,19 @@ func TestObjectsPointToTheProcess(t *testing.T) {
 	}
 	if config.Name != "demo-validating-webhook-configuration" || config.Webhooks[0].ClientConfig.Service != nil {
 		t.Errorf("unexpected configuration %+v", config)
+	}
+}
+
+func TestAnotherProgramFile(t *testing.T) {
+	p := &Provider{Name: "p", Processes: []Process{{Name: "a", Argv: []string{"old", "--x"}}, {Name: "b", Argv: []string{"other"}}}}
+	other := p.WithProgram("new")
+	if got := other.Processes[0].Argv; !slices.Equal(got, []string{"new", "--x"}) || other.Processes[1].Argv[0] != "other" {
+		t.Errorf("got %v", got)
+	}
+	if p.Processes[0].Argv[0] != "old" {
+		t.Error("the provider itself was changed")
+	}
+	if p.WithProgram("") != p {
+		t.Error("no program file is no change")
 	}
 }

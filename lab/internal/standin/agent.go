@@ -46,11 +46,15 @@ func (n *node) runAgent(ctx context.Context) error {
 func (n *node) register(ctx context.Context, url string) (*supervisor.Client, supervisor.Agent, error) {
 	var client *supervisor.Client
 	var credentials supervisor.Agent
-	err := until(ctx, 2*time.Second, func(ctx context.Context) (bool, error) {
+	password, err := nodePassword()
+	if err != nil {
+		return nil, credentials, err
+	}
+	err = until(ctx, 2*time.Second, func(ctx context.Context) (bool, error) {
 		c, err := supervisor.Connect(ctx, url, n.token)
 		if err == nil {
 			client = c
-			credentials, err = c.Agent(ctx, n.name, n.ip())
+			credentials, err = c.Agent(ctx, n.name, n.ip(), password)
 		}
 		if errors.Is(err, supervisor.ErrUnauthorized) || errors.Is(err, supervisor.ErrAuthority) {
 			return false, fmt.Errorf("register at %s: %w", url, err)

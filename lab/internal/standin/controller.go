@@ -143,6 +143,9 @@ func (c *memberController) finalize(ctx context.Context, node *corev1.Node) erro
 	if len(rest) == len(node.Finalizers) {
 		return nil
 	}
+	if err := c.forgetPassword(ctx, node.Name); err != nil {
+		return err
+	}
 	if err := c.patchNode(ctx, node.Name, map[string]any{"finalizers": rest}); !apierrors.IsNotFound(err) {
 		return err
 	}

@@ -41,6 +41,7 @@ func (n *node) runServer(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &server{node: n}
+	startsAgain := s.podDir().Has(pods.APIServer)
 	joining, err := s.prepare(ctx)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (n *node) runServer(ctx context.Context) error {
 	if err := s.startSupervisor(ctx, stop); err != nil {
 		return err
 	}
-	if err := s.startControlPlane(ctx); err != nil {
+	if err := s.startControlPlane(ctx, startsAgain); err != nil {
 		return err
 	}
 	go (&member.Promoter{Client: s.etcd, Log: n.log}).Run(ctx)
@@ -228,7 +229,7 @@ func (s *server) startSupervisor(ctx context.Context, stop context.CancelCauseFu
 }
 
 // startControlPlane starts the API server, and the others once it is ready.
-func (s *server) startControlPlane(ctx context.Context) error {
+func (s *server) startControlPlane(ctx context.Context, startsAgain bool) error {
 	if err := s.podDir().Write(s.pods.APIServerPod()); err != nil {
 		return err
 	}
@@ -258,6 +259,10 @@ func (s *server) startControlPlane(ctx context.Context) error {
 	}
 	s.ready.Store(true)
 	return until(ctx, time.Second, func(ctx context.Context) (bool, error) {
+		if err := s.ensureOwnPassword(ctx, startsAgain); err != nil {
+			s.log.Info("waiting for the own node password", "error", err)
+			return false, nil
+		}
 		if err := s.markNode(ctx); err != nil {
 			s.log.Info("waiting for the own Node", "error", err)
 			return false, nil

@@ -16,11 +16,15 @@ func Command(start StartFunc) *cobra.Command {
 
 func listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the stories with their purpose", Args: cobra.NoArgs,
+		Use: "list", Short: "List the stories with their purpose; short ones are those of `make test`", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range All() {
-				_, _ = fmt.Fprintf(tw, "%s\t%s\n", s.Name, s.Purpose)
+				short := ""
+				if s.Short {
+					short = "short"
+				}
+				_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Name, short, s.Purpose)
 			}
 			return tw.Flush()
 		},
@@ -29,7 +33,7 @@ func listCommand() *cobra.Command {
 
 func runCommand(start StartFunc) *cobra.Command {
 	var all, tables bool
-	var html string
+	var html, results string
 	c := &cobra.Command{
 		Use: "run NAME...", Short: "Run stories, each in a laboratory of its own", SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -40,9 +44,10 @@ func runCommand(start StartFunc) *cobra.Command {
 			if html != "" && len(stories) != 1 {
 				return fmt.Errorf("--html writes the page of one story, not of %d", len(stories))
 			}
-			return Play(cmd.Context(), stories, Options{Start: start, Out: cmd.OutOrStdout(), HTML: html, Tables: tables})
+			return Play(cmd.Context(), stories, Options{Start: start, Out: cmd.OutOrStdout(), HTML: html, Results: results, Tables: tables})
 		},
 	}
+	c.Flags().StringVar(&results, "results", "", "append the outcome of each story to this file, as a line of JSON")
 	c.Flags().BoolVar(&all, "all", false, "run all stories")
 	c.Flags().BoolVar(&tables, "timeline", false, "print the timeline as a table at the end")
 	c.Flags().StringVar(&html, "html", "", "write the timeline of the story as one HTML page to this file")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -53,7 +52,6 @@ func foundingSpec() Spec {
 }
 
 func playFoundingBug(ctx context.Context, r *Run) error {
-	memory := probe.MeterMemory(ctx, func() []int { return []int{r.Lab.PID(), os.Getpid()} })
 	c, err := r.Create(ctx, foundingSpec(), patience)
 	if err != nil {
 		return err
@@ -72,7 +70,7 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 	}
 	r.Figure(
 		timeline.AtMost("start to three servers and one worker ready", ready, readyLimit),
-		memoryFigure(memory.Peak()),
+		memoryFigure(r.memory.Peak()),
 	)
 	r.drawPage("A rolling upgrade, drained before the member goes", "writer", "reader")
 	return nil
@@ -168,6 +166,7 @@ func (c *Cluster) startClients(ctx context.Context) (*clients, error) {
 func (c *clients) finishWithin(ctx context.Context, r *Run, limit time.Duration) error {
 	write, read := c.writer.Figures(time.Now()), c.reader.Figures(time.Now())
 	c.stop()
+	r.result.clients(write.Longest, read.Longest)
 	lost, acked, err := c.writer.Lost(ctx)
 	if err != nil {
 		return err

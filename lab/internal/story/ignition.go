@@ -18,6 +18,7 @@ import (
 var ignitionBoot = Story{
 	Name:    "ignition",
 	Purpose: "A server and a worker boot by Ignition instead of cloud-init, and a worker whose bootstrap fails says why on its LabMachine.",
+	Short:   true,
 	play:    playIgnition,
 }
 

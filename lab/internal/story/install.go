@@ -36,6 +36,7 @@ var installRelease = Story{
 	Name: "install",
 	Purpose: "clusterctl installs a release from a local repository; its managers run as pods with the rights and flags of the " +
 		"manifests, create a cluster from the release's template, and are upgraded.",
+	Short: true,
 	setup: Setup{Nodes: managerNodes},
 	play:  playInstall,
 }

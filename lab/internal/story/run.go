@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/lab/internal/probe"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
@@ -26,6 +27,11 @@ type Run struct {
 	Log        *timeline.Log
 	// Page collects what the HTML page of the run shows; stories that draw one fill Title and Chart.
 	Page timeline.Page
+
+	// memory meters everything of the laboratory and of the story; nil before the laboratory runs.
+	memory *probe.Memory
+	// result is what becomes of the run in one line of a table.
+	result Result
 
 	start     time.Time
 	dir       string // the run folder of its laboratory
@@ -73,6 +79,18 @@ func (r *Run) Figure(figures ...timeline.Figure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.figures = append(r.figures, figures...)
+}
+
+// script runs a shell script inside a machine.
+func (r *Run) script(ctx context.Context, machine, script string) error {
+	out, code, err := r.Lab.Exec(ctx, machine, "/bin/sh", "-c", script)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("exit code %d: %s", code, oneLine(out))
+	}
+	if err != nil {
+		return fmt.Errorf("script in machine %s: %w", machine, err)
+	}
+	return nil
 }
 
 // WaitFor looks until look says done, or the time is over. look also says in words how far it is; an error of look is

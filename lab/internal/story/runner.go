@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/lab/internal/probe"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Out   io.Writer
 	// HTML is where the timeline page is written; empty means nowhere.
 	HTML string
+	// Results is a file to which the outcome of each story is appended as a line of JSON (Result); empty means none.
+	Results string
 	// Tables prints the timeline as a table at the end.
 	Tables bool
 }
@@ -59,6 +62,7 @@ func playOne(ctx context.Context, s Story, o Options) (err error) {
 	err = r.inLab(ctx, dir, o.Start, s)
 	r.followTraces(ctx)
 	ok := r.report(err, s, o)
+	err = errors.Join(err, r.writeResult(s, ok, o.Results))
 	if ok || ctx.Err() != nil {
 		// An interrupted run has nothing to show; it leaves nothing behind.
 		return errors.Join(err, os.RemoveAll(dir))
@@ -83,6 +87,9 @@ func (r *Run) inLab(ctx context.Context, dir string, start StartFunc, s Story) (
 			err = errors.Join(err, fmt.Errorf("end laboratory: %w", downErr))
 		}
 	}()
+	memoryCtx, stopMemory := context.WithCancel(ctx)
+	defer stopMemory()
+	r.memory = probe.MeterMemory(memoryCtx, func() []int { return []int{r.Lab.PID(), os.Getpid()} })
 	config := r.Lab.Management()
 	// What the API server remarks on manifests is no part of a story.
 	config.WarningHandlerWithContext = rest.NoWarnings{}

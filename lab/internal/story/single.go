@@ -15,6 +15,7 @@ import (
 var singleServerReplace = Story{
 	Name:    "single-server-replace",
 	Purpose: "The only server of a cluster is upgraded by replacement: 1→2→1 servers, and what was written before is still there.",
+	Short:   true,
 	play:    playSingle,
 }
 

@@ -29,6 +29,10 @@ type Spec struct {
 	ControlPlane string
 	// Format is that of the bootstrap data, where it is not the default one.
 	Format string
+	// Hosts are the names of the hosts that servers get, where they are fixed as on bare metal.
+	Hosts []any
+	// EtcdEnv are variables of etcd's environment.
+	EtcdEnv fields
 }
 
 func (s Spec) planeKey() client.ObjectKey {
@@ -77,8 +81,12 @@ func (s Spec) infraCluster() client.Object {
 }
 
 func (s Spec) infraTemplate(pool string) client.Object {
+	spec := fields{}
+	if pool == "servers" && len(s.Hosts) > 0 {
+		spec["hostnames"] = s.Hosts
+	}
 	return s.object("infrastructure.cluster.x-k8s.io/v1beta2", "LabMachineTemplate", s.Name+"-"+pool,
-		fields{"template": fields{"spec": fields{}}})
+		fields{"template": fields{"spec": spec}})
 }
 
 func (s Spec) controlPlane() client.Object {
@@ -89,13 +97,21 @@ func (s Spec) controlPlane() client.Object {
 		"serverConfig": fields{
 			"cni":               "none",
 			"disableComponents": fields{"kubernetesComponents": []any{"cloudController"}},
-			"etcd":              fields{"exposeMetrics": true},
+			"etcd":              s.etcd(),
 		},
 		"machineTemplate": fields{"spec": fields{
 			"infrastructureRef": ref("infrastructure.cluster.x-k8s.io", "LabMachineTemplate", s.Name+"-servers"),
 			"deletion":          s.deletion(),
 		}},
 	})
+}
+
+func (s Spec) etcd() fields {
+	settings := fields{"exposeMetrics": true}
+	if len(s.EtcdEnv) > 0 {
+		settings["customConfig"] = fields{"extraEnv": s.EtcdEnv}
+	}
+	return settings
 }
 
 // nodeDeletionSeconds is how long Cluster API tries to delete a Node. It counts from the deletion of the Machine, not

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/drover-project/drover/lab/internal/control"
 )
 
 // Story is one scripted run.
@@ -19,9 +22,8 @@ type Story struct {
 	// computer busy by itself: nothing else may run beside it. The others
 	// mostly wait, and may run together.
 	Alone bool
-	// OnRequest is true for a story that is left out of `make stories` unless STORIES=all is given: it would take a third
-	// of the time of all others together.
-	OnRequest bool
+	// Short is true for a story that `make test` plays: the shortest ones that show each kind of event.
+	Short bool
 	// setup is what its laboratory starts with; the zero value is the usual one.
 	setup Setup
 	play  func(ctx context.Context, r *Run) error
@@ -40,7 +42,12 @@ type Setup struct {
 // All returns the stories in the order in which they are run. The longest ones come early, so that the others run
 // beside them.
 func All() []Story {
-	return []Story{foundingBug, takeover, moveCluster, foundingBugControl, scale313, surgeZero, deleteCluster, singleServerReplace, installRelease, ignitionBoot}
+	return []Story{
+		foundingBug, takeover, moveCluster,
+		steady, deleteCluster, managerKilled, etcdBroken, allDeleted, surgeZero, scale313, managerUpgraded, foundingBugControl,
+		slowDisk, hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved,
+		fixedNames, singleServerReplace, installRelease, ignitionBoot,
+	}
 }
 
 // Find returns the stories of those names.
@@ -71,11 +78,17 @@ type Lab interface {
 	Exec(ctx context.Context, machine string, argv ...string) (output string, exitCode int, err error)
 	// MachineNames lists the machines that exist.
 	MachineNames(ctx context.Context) ([]string, error)
-	// StopProvider ends the processes of the provider under test.
+	// Disturb kills, freezes or cuts off a machine, or ends that.
+	Disturb(ctx context.Context, machine string, fault control.Fault) error
+	// DisturbBalancer makes the load balancer of a Cluster silent, or ends that.
+	DisturbBalancer(ctx context.Context, cluster client.ObjectKey, fault control.Fault) error
+	// StopProvider ends the processes of the provider under test, with SIGKILL.
 	StopProvider(ctx context.Context) error
 	// StartProvider starts them with additional arguments and returns once they are ready and what they admit and
 	// convert is passed to them. It is for a laboratory whose Setup has ProviderLater, and after StopProvider.
 	StartProvider(ctx context.Context, args ...string) error
+	// StartOtherProvider is StartProvider with another program file.
+	StartOtherProvider(ctx context.Context, program string) error
 	// AddManagement starts one more management cluster, on which everything runs that runs on the first one, and returns
 	// its client configuration. The machines and load balancers of the laboratory are common to all.
 	AddManagement(ctx context.Context, name string) (*rest.Config, error)

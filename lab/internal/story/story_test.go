@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/drover-project/drover/lab/internal/control"
 	"github.com/drover-project/drover/lab/internal/timeline"
 )
 
@@ -37,10 +39,15 @@ func (fakeLab) DialContext(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("no network")
 }
 func (fakeLab) Exec(context.Context, string, ...string) (string, int, error) { return "", 0, nil }
-func (fakeLab) StopProvider(context.Context) error                           { return nil }
-func (fakeLab) StartProvider(context.Context, ...string) error               { return nil }
-func (fakeLab) MachineNames(context.Context) ([]string, error)               { return nil, nil }
-func (fakeLab) AddManagement(context.Context, string) (*rest.Config, error)  { return nil, nil }
+func (fakeLab) Disturb(context.Context, string, control.Fault) error         { return nil }
+func (fakeLab) DisturbBalancer(context.Context, client.ObjectKey, control.Fault) error {
+	return nil
+}
+func (fakeLab) StartOtherProvider(context.Context, string) error            { return nil }
+func (fakeLab) StopProvider(context.Context) error                          { return nil }
+func (fakeLab) StartProvider(context.Context, ...string) error              { return nil }
+func (fakeLab) MachineNames(context.Context) ([]string, error)              { return nil, nil }
+func (fakeLab) AddManagement(context.Context, string) (*rest.Config, error) { return nil, nil }
 func (fakeLab) LocalManagementKubeconfig(context.Context, string) (string, error) {
 	return "", nil
 }

@@ -19,9 +19,8 @@ const (
 )
 
 var takeover = Story{
-	Alone:     true,
-	OnRequest: true,
-	Name:      "takeover",
+	Alone: true,
+	Name:  "takeover",
 	Purpose: "A cluster that another provider built comes under Drover while clients write: in ten minutes nothing is replaced or " +
 		"rewritten, and an upgrade afterwards is as safe as any.",
 	setup: Setup{ProviderLater: true},

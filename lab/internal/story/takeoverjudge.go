@@ -201,11 +201,17 @@ func (w *takeoverWatch) restless() []string {
 
 // reconciles asks the provider under test how often it has looked at an object.
 func (w *takeoverWatch) reconciles(ctx context.Context) (int, error) {
-	management, err := url.Parse(w.r.Lab.Management().Host)
+	activity, err := w.r.managerActivity(ctx)
+	return activity.Reconciles, err
+}
+
+// managerActivity asks the provider under test what it has done so far on the management cluster.
+func (r *Run) managerActivity(ctx context.Context) (probe.Activity, error) {
+	management, err := url.Parse(r.Lab.Management().Host)
 	if err != nil {
-		return 0, fmt.Errorf("address of the management cluster: %w", err)
+		return probe.Activity{}, fmt.Errorf("address of the management cluster: %w", err)
 	}
-	return probe.Reconciles(ctx, w.r.Lab.DialContext, net.JoinHostPort(management.Hostname(), diagnosticsPort))
+	return probe.ReadActivity(ctx, r.Lab.DialContext, net.JoinHostPort(management.Hostname(), diagnosticsPort), management.Host)
 }
 
 // judgeUpgrade records that the upgrade replaced the servers and nothing else, and what a client of the older version

@@ -17,9 +17,11 @@ import (
 const (
 	// stopSeconds is how long a slow pod takes from its eviction until it is gone.
 	stopSeconds = 60
-	// trapSeconds is the part of it that its process sleeps after SIGTERM; the kubelet needs the rest. CAPI's core looks
-	// at a drain every 20 s, so a pod that is gone a moment after 60 s would cost 80 s and blur what is measured.
-	trapSeconds  = stopSeconds - 2
+	// briefSeconds is the same for stories that only need a drain to be one: core looks at a drain every 20 s.
+	briefSeconds = 18
+	// trapSlack is the part of it that the kubelet needs; the process sleeps the rest after SIGTERM. CAPI's core looks at
+	// a drain every 20 s, so a pod that is gone a moment after 60 s would cost 80 s and blur what is measured.
+	trapSlack    = 2
 	graceSeconds = 90
 	// termMark is what a slow pod prints when it receives SIGTERM.
 	termMark = "received SIGTERM"
@@ -28,11 +30,14 @@ const (
 // slowLabels mark the pods that take their time to stop; the probes watch them.
 var slowLabels = client.MatchingLabels{"app": "slow"}
 
-// slowScript sleeps trapSeconds after SIGTERM. It waits in the background so that the trap runs at once.
-var slowScript = fmt.Sprintf(`trap 'echo %s; sleep %d; echo stopped; exit 0' TERM; echo up; while :; do sleep 1 & wait $!; done`, termMark, trapSeconds)
+// slowScript makes a pod that needs some seconds to stop. It waits in the background so that the trap runs at once.
+func slowScript(seconds int) string {
+	return fmt.Sprintf(`trap 'echo %s; sleep %d; echo stopped; exit 0' TERM; echo up; while :; do sleep 1 & wait $!; done`,
+		termMark, seconds-trapSlack)
+}
 
 // slowDeployment runs one slow pod per server.
-func slowDeployment(replicas int) *appsv1.Deployment {
+func slowDeployment(replicas, seconds int) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "slow", Namespace: namespace},
 		Spec: appsv1.DeploymentSpec{
@@ -56,7 +61,7 @@ func slowDeployment(replicas int) *appsv1.Deployment {
 					}},
 					Containers: []corev1.Container{{
 						Name: "slow", Image: "lab/shell", ImagePullPolicy: corev1.PullIfNotPresent,
-						Command: []string{"/bin/sh", "-c", slowScript},
+						Command: []string{"/bin/sh", "-c", slowScript(seconds)},
 					}},
 				},
 			},
@@ -77,8 +82,13 @@ func slowBudget() *policyv1.PodDisruptionBudget {
 
 // RunSlowPods puts one slow pod on each server, protected by a budget, and waits until all are ready.
 func (c *Cluster) RunSlowPods(ctx context.Context, replicas int) error {
-	c.r.Note("running %d pods that need %d s to stop, one per server, with a disruption budget", replicas, stopSeconds)
-	for _, o := range []client.Object{slowBudget(), slowDeployment(replicas)} {
+	return c.runPods(ctx, replicas, stopSeconds)
+}
+
+// runPods is RunSlowPods with the time that a pod needs to stop.
+func (c *Cluster) runPods(ctx context.Context, replicas, seconds int) error {
+	c.r.Note("running %d pods that need %d s to stop, one per server, with a disruption budget", replicas, seconds)
+	for _, o := range []client.Object{slowBudget(), slowDeployment(replicas, seconds)} {
 		if err := c.Workload.Create(ctx, o); err != nil {
 			return fmt.Errorf("create %T: %w", o, err)
 		}

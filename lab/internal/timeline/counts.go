@@ -23,6 +23,36 @@ func MostServers(events []Event) int {
 	return most
 }
 
+// ServersCreated counts the server Machines that were ever created.
+func ServersCreated(events []Event) int {
+	created := map[string]bool{}
+	for _, e := range events {
+		if e.Kind == MachineCreated && e.Role == Server {
+			created[e.Machine] = true
+		}
+	}
+	return len(created)
+}
+
+// LongestGap is the longest silence of a client that was worth an event, without the time in which it was excused.
+func LongestGap(events []Event, client string, excused ...Stretch) time.Duration {
+	var longest time.Duration
+	for _, e := range events {
+		if e.Kind != ClientGap || e.Object != client {
+			continue
+		}
+		gap := e.At.Sub(e.Since)
+		for _, s := range excused {
+			gap -= max(0, minTime(e.At, s.To).Sub(maxTime(e.Since, s.From)))
+		}
+		longest = max(longest, gap)
+	}
+	return longest
+}
+
+// Stretch is a piece of time.
+type Stretch struct{ From, To time.Time }
+
 // FewestVoters is the smallest number of voting members from a moment on.
 func FewestVoters(events []Event, from time.Time) int {
 	voters := map[string]bool{}

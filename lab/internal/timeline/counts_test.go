@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func sorted(s *script) []Event {
@@ -36,5 +37,36 @@ func TestLeaderMovedFirst(t *testing.T) {
 	}
 	if LeaderMovedFirst(nil) {
 		t.Error("nothing left, so nothing can be said")
+	}
+}
+
+func TestLongestGapWithoutWhatIsExcused(t *testing.T) {
+	events := []Event{
+		{Kind: ClientGap, Object: "writer", Since: at(0), At: at(2)},
+		{Kind: ClientGap, Object: "writer", Since: at(9), At: at(73)},
+		{Kind: ClientGap, Object: "reader", Since: at(0), At: at(90)},
+	}
+	for name, tc := range map[string]struct {
+		excused []Stretch
+		want    time.Duration
+	}{
+		"nothing":        {nil, 64 * time.Second},
+		"the middle":     {[]Stretch{{at(10), at(70)}}, 4 * time.Second},
+		"more than that": {[]Stretch{{at(5), at(80)}}, 2 * time.Second},
+		"something else": {[]Stretch{{at(100), at(200)}}, 64 * time.Second},
+	} {
+		if got := LongestGap(events, "writer", tc.excused...); got != tc.want {
+			t.Errorf("%s is excused: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestServersCreated(t *testing.T) {
+	events := []Event{
+		{Kind: MachineCreated, Machine: "a", Role: Server}, {Kind: MachineCreated, Machine: "a", Role: Server},
+		{Kind: MachineCreated, Machine: "w", Role: Worker}, {Kind: MachineCreated, Machine: "b", Role: Server}, {Kind: MachineGone, Machine: "b"},
+	}
+	if got := ServersCreated(events); got != 2 {
+		t.Errorf("%d servers", got)
 	}
 }

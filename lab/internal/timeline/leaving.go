@@ -13,11 +13,21 @@ import (
 // node-monitor-grace-period before Kubernetes 1.32 (now 50 s), after which pods of the node are given up.
 const MaxLeaseAge = 40 * time.Second
 
+// stepBeforeDrain is CAPI's reason for "waits for pre-drain hooks".
+const stepBeforeDrain = "WaitingForPreDrainHook"
+
 // stepBeforeTerminate is CAPI's reason for "drained, volumes detached, only pre-terminate hooks are left".
 const stepBeforeTerminate = "WaitingForPreTerminateHook"
 
-// RulePodsFirst is the name of the check that the founding bug breaks.
-const RulePodsFirst = "every pod gone before the member call"
+// The names of the checks that are asked for by name elsewhere: RulePodsFirst is the one that the founding bug breaks,
+// and a dead host cannot keep the others.
+const (
+	RulePodsFirst  = "every pod gone before the member call"
+	RuleExcluded   = "out of the load balancer before the member call"
+	RuleNodeReady  = "node Ready until its pods are gone"
+	RuleFreshLease = "kubelet lease never older than 40 s before the call"
+	RuleStep       = "member call only in WaitingForPreTerminateHook"
+)
 
 // Finding is the outcome of one check.
 type Finding struct {
@@ -51,7 +61,7 @@ func Violations(findings []Finding) []Finding {
 // checkExcluded wants the server out of the load balancers before its member is told to go, or clients would be sent
 // to an API server without storage.
 func checkExcluded(events []Event, d Departure) Finding {
-	f := Finding{Rule: "out of the load balancer before the member call", Subject: d.Machine}
+	f := Finding{Rule: RuleExcluded, Subject: d.Machine}
 	if len(d.Calls) == 0 {
 		f.Measured = "no member call seen"
 		return f
@@ -134,7 +144,7 @@ func podsOf(events []Event, node string) (seen map[string]bool, gone map[string]
 
 // checkNode wants the Node ready from the machine's deletion until its last pod is gone.
 func checkNode(events []Event, d Departure) Finding {
-	f := Finding{Rule: "node Ready until its pods are gone", Subject: d.Machine, OK: true, Measured: "never lost"}
+	f := Finding{Rule: RuleNodeReady, Subject: d.Machine, OK: true, Measured: "never lost"}
 	seen, gone := podsOf(events, d.Node)
 	for _, e := range events {
 		if e.Kind != NodeNotReady || e.Node != d.Node || e.At.Before(d.Deleting.At) {
@@ -150,7 +160,7 @@ func checkNode(events []Event, d Departure) Finding {
 }
 
 func checkLease(events []Event, d Departure) Finding {
-	f := Finding{Rule: "kubelet lease never older than 40 s before the call", Subject: d.Machine}
+	f := Finding{Rule: RuleFreshLease, Subject: d.Machine}
 	if len(d.Calls) == 0 {
 		f.Measured = "no member call seen"
 		return f
@@ -191,37 +201,6 @@ func checkCalls(d Departure) Finding {
 		Rule: "exactly one member call", Subject: d.Machine, OK: len(d.Calls) == 1,
 		Measured: fmt.Sprintf("%d: %s", len(d.Calls), cmp.Or(strings.Join(how, ", "), "none")),
 	}
-}
-
-// checkOneAtATime wants no member call of one server between deletion and departure of another whose drain began.
-func checkOneAtATime(events []Event, departures []Departure) Finding {
-	f := Finding{Rule: "one server leaves at a time", Subject: "control plane", OK: true, Measured: "never two beyond the pre-drain hook"}
-	leaving := map[string]bool{}
-	member := map[string]bool{}
-	for _, d := range departures {
-		member[d.Machine] = true
-	}
-	for _, e := range events {
-		if !member[e.Machine] {
-			continue
-		}
-		switch e.Kind {
-		case MachineStep:
-			if e.Object != "WaitingForPreDrainHook" && phaseOfStep[e.Object] != "" {
-				leaving[e.Machine] = true
-			}
-		case MachineGone:
-			delete(leaving, e.Machine)
-		default:
-			// Only these begin and end a departure.
-		}
-		if len(leaving) > 1 {
-			f.OK = false
-			f.Measured = "two at once at " + clock(e.At)
-			return f
-		}
-	}
-	return f
 }
 
 // checkRPCs holds etcd's own count of MemberRemove against the members that went. Counters of a member end with its

@@ -10,7 +10,7 @@ import (
 // dates the steps of a Machine to the second. Where a step and the call fall into the same second it is not told which
 // came first, and that is left open: a call that comes too early comes a drain too early.
 func checkStep(events []Event, d Departure) Finding {
-	f := Finding{Rule: "member call only in WaitingForPreTerminateHook", Subject: d.Machine}
+	f := Finding{Rule: RuleStep, Subject: d.Machine}
 	if len(d.Calls) == 0 {
 		f.Measured = "no member call seen"
 		return f

@@ -225,3 +225,33 @@ func TestHTMLIsSelfContained(t *testing.T) {
 	}
 	golden(t, "upgrade.html", out.Bytes())
 }
+
+// Core passes over drains while every server is being deleted, and comes back when there is another one.
+func TestAServerThatIsHeldAgainHasNotBegunToLeave(t *testing.T) {
+	const rule = "one server leaves at a time"
+	for name, tc := range map[string]struct {
+		step string
+		held bool
+		want bool
+	}{
+		"passed over, to be held again":  {"WaitingForPreTerminateHook", true, true},
+		"passed over and not held again": {"WaitingForPreTerminateHook", false, false},
+		"drained, to be held again":      {"DrainingNode", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := upgrade()
+			s.add(130, Event{Kind: MachineDeleting, Machine: "cp-old3"})
+			s.add(131, Event{Kind: MachineStep, Machine: "cp-old3", Object: tc.step})
+			if !tc.held {
+				s.events = slices.DeleteFunc(s.events, func(e Event) bool {
+					return e.Machine == "cp-old3" && e.Object == "WaitingForPreDrainHook"
+				})
+			}
+			slices.SortStableFunc(s.events, func(a, b Event) int { return a.At.Compare(b.At) })
+			bad := Violations(CheckLeaving(s.events))
+			if got := !slices.ContainsFunc(bad, func(f Finding) bool { return f.Rule == rule }); got != tc.want {
+				t.Errorf("one at a time: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

@@ -68,11 +68,18 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	return out.Members, err
 }
 
-// Agent fetches what an agent needs.
-func (c *Client) Agent(ctx context.Context, node, ip string) (Agent, error) {
+// Agent fetches what an agent needs, under the name of a node and with its password.
+func (c *Client) Agent(ctx context.Context, node, ip, password string) (Agent, error) {
 	var out Agent
-	err := c.fetch(ctx, "/v1-rke2/agent-bootstrap?"+url.Values{"node": {node}, "ip": {ip}}.Encode(), &out)
-	return out, err
+	body, err := getWith(ctx, c.http, c.base+"/v1-rke2/agent-bootstrap?"+url.Values{"node": {node}, "ip": {ip}}.Encode(), c.token,
+		http.Header{passwordHeader: {password}})
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(body, &out); err != nil {
+		return out, fmt.Errorf("answer of %s: %w", c.base, err)
+	}
+	return out, nil
 }
 
 // APIServers fetches host:port of all API servers.
@@ -99,11 +106,22 @@ var ErrAuthority = errors.New("token CA hash does not match the authority of")
 // ErrUnauthorized means that the token was refused.
 var ErrUnauthorized = errors.New("the server refused the token")
 
+// ErrPassword means that a name is another node's.
+var ErrPassword = errors.New("unable to verify password for node")
+
+// passwordHeader is where a node gives its password.
+const passwordHeader = "Rke2-Node-Password"
+
 func get(ctx context.Context, client *http.Client, address string, token Token) ([]byte, error) {
+	return getWith(ctx, client, address, token, http.Header{})
+}
+
+func getWith(ctx context.Context, client *http.Client, address string, token Token, header http.Header) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
+	request.Header = header
 	if token.Password != "" {
 		request.SetBasicAuth(token.User, token.Password)
 	}

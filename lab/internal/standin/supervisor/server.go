@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -41,6 +42,8 @@ type Backend interface {
 	Ready() bool
 	// Members lists the etcd members.
 	Members(ctx context.Context) ([]Member, error)
+	// EnsurePassword keeps a name for the node that registered under it first; ErrPassword tells that it is another's.
+	EnsurePassword(ctx context.Context, node, password string) error
 	// APIServers lists host:port of all API servers.
 	APIServers(ctx context.Context) ([]string, error)
 }
@@ -175,6 +178,15 @@ func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 	node, ip := r.URL.Query().Get("node"), r.URL.Query().Get("ip")
 	if node == "" || ip == "" {
 		http.Error(w, "node and ip are needed", http.StatusBadRequest)
+		return
+	}
+	err := s.Backend.EnsurePassword(r.Context(), node, r.Header.Get(passwordHeader))
+	if errors.Is(err, ErrPassword) {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	out, err := s.issueForAgent(node, ip)

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -38,7 +39,20 @@ func TestFullTokenPinsTheAuthority(t *testing.T) {
 	}
 }
 
-type backend struct{ ready bool }
+type backend struct {
+	ready    bool
+	password string // of every node; empty for the first one to come
+}
+
+func (b *backend) EnsurePassword(_ context.Context, node, password string) error {
+	if b.password == "" {
+		b.password = password
+	}
+	if b.password != password {
+		return fmt.Errorf("%w %s", ErrPassword, node)
+	}
+	return nil
+}
 
 func (b *backend) Ready() bool { return b.ready }
 
@@ -132,9 +146,12 @@ func TestAgentTokenGetsNoSecretsOfTheCluster(t *testing.T) {
 	if _, err := client.Members(t.Context()); !errors.Is(err, ErrUnauthorized) {
 		t.Errorf("members: %v", err)
 	}
-	agent, err := client.Agent(t.Context(), "w1", "10.0.0.9")
+	agent, err := client.Agent(t.Context(), "w1", "10.0.0.9", "mine")
 	if err != nil || len(agent.Client.Key) == 0 || len(agent.Serving.Key) == 0 {
 		t.Errorf("agent: %v", err)
+	}
+	if _, err := client.Agent(t.Context(), "w1", "10.0.0.8", "another's"); err == nil || !strings.Contains(err.Error(), "403 Forbidden: unable to verify password for node w1") {
+		t.Errorf("another machine under the same name: %v", err)
 	}
 	if list, err := client.APIServers(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("API servers: %v %v", list, err)
@@ -147,7 +164,7 @@ func TestWrongTokenAndAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Agent(t.Context(), "w1", "10.0.0.9"); !errors.Is(err, ErrUnauthorized) {
+	if _, err := client.Agent(t.Context(), "w1", "10.0.0.9", "mine"); !errors.Is(err, ErrUnauthorized) {
 		t.Errorf("wrong token: %v", err)
 	}
 	_, err = connect(t, url, "K10"+Hash([]byte("another"))+"::server:secret")
