@@ -77,7 +77,9 @@ func (r *replaying) run(path string, out io.Writer) error {
 		if plane.ended != "" {
 			continue
 		}
-		plane.records++
+		if !record.Outcome {
+			plane.records++
+		}
 		if err := plane.next(record); err != nil {
 			plane.ended = fmt.Sprintf("line %d: %v", records.Line(), err)
 			if sim.IsGap(err) {
@@ -90,8 +92,12 @@ func (r *replaying) run(path string, out io.Writer) error {
 
 func (f *followed) next(r trace.Record) error {
 	state := r.Result.State
-	mayDone := state == trace.Done || state == trace.Failed
-	return f.replay.Next(r.Snapshot, r.Decision, mayDone, state != trace.Done)
+	mayDone, mayNot := state == trace.Done || state == trace.Failed || state == trace.Begun, state != trace.Done
+	if r.Outcome {
+		f.replay.Outcome(mayDone, mayNot)
+		return nil
+	}
+	return f.replay.Next(r.Snapshot, r.Decision, mayDone, mayNot)
 }
 
 func summary(out io.Writer, planes []*followed, gaps int) error {

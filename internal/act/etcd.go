@@ -93,11 +93,17 @@ func (l *liveEtcd) onlyRemoval(id uint64) error {
 		if m.ID == id || m.Machine == "" {
 			continue
 		}
-		if node := l.nodes[l.homes[m.ID]]; node != nil && strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true") {
+		if node := l.nodes[l.homes[m.ID]]; node != nil && removing(node) {
 			return refuse("RKE2 is removing etcd member %s, and one member is removed at a time", m.Label())
 		}
 	}
 	return nil
+}
+
+// removing tells whether RKE2 was asked to remove the Node's member: by the
+// annotation, or by somebody who deleted the Node.
+func removing(node *corev1.Node) bool {
+	return strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true") || !node.DeletionTimestamp.IsZero()
 }
 
 // voterBeside returns the node of a healthy voter other than the victim, the

@@ -123,8 +123,8 @@ type Node struct {
 	// load balancers is set, ExcludedAt since when.
 	Excluded   bool      `json:"excluded,omitzero"`
 	ExcludedAt time.Time `json:"excludedAt,omitzero"`
-	// RemovalAsked tells whether RKE2 was asked by annotation to remove the
-	// Node's member, RemovalAskedAt since when.
+	// RemovalAsked tells whether RKE2 was asked to remove the Node's member, by
+	// annotation or by the deletion of the Node, RemovalAskedAt since when.
 	RemovalAsked   bool      `json:"removalAsked,omitzero"`
 	RemovalAskedAt time.Time `json:"removalAskedAt,omitzero"`
 	// MemberAnnotated is true when the Node has the annotations with which

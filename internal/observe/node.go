@@ -62,14 +62,25 @@ func nodeFact(w workloadView, name string) model.Fact[model.Node] {
 	if n.Excluded {
 		n.ExcludedAt = timeIn(node, workload.ExcludedAtAnnotation)
 	}
-	n.RemovalAsked = strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true")
-	if n.RemovalAsked {
-		n.RemovalAskedAt = timeIn(node, workload.RemovalAskedAtAnnotation)
-	}
+	n.RemovalAsked, n.RemovalAskedAt = removalAsked(node)
 	n.MemberAnnotated = node.Annotations[controlplanev1.EtcdNodeNameAnnotation] != "" &&
 		node.Annotations[controlplanev1.EtcdNodeAddressAnnotation] != ""
 	n.RemovesMembers = isNamed(node, w.remover)
 	return model.Known(n, w.at)
+}
+
+// removalAsked tells whether RKE2 was asked to remove the Node's member, and
+// since when. It is asked by the annotation, and as well by whoever deletes the
+// Node: RKE2's finalizer keeps the Node until it has removed the member.
+func removalAsked(node *corev1.Node) (asked bool, since time.Time) {
+	switch {
+	case strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true"):
+		return true, timeIn(node, workload.RemovalAskedAtAnnotation)
+	case !node.DeletionTimestamp.IsZero():
+		return true, node.DeletionTimestamp.Time
+	default:
+		return false, time.Time{}
+	}
 }
 
 // isNamed tells whether a server calls itself by that name. RKE2's servers

@@ -165,6 +165,14 @@ var memberIsRemoved = Rule{
 		if !ok {
 			return pass()
 		}
+		if other, busy := v.removalOfAnother(m.Name); busy {
+			return wait(model.Wait{
+				Machine:  m.Name,
+				Message:  fmt.Sprintf("Machine %s waits until RKE2 has removed the etcd member of Machine %s: one member is removed at a time", m.Name, other.Name),
+				Blockers: []model.Blocker{{Kind: "Node", Name: other.NodeName, Since: other.Node.Value.RemovalAskedAt, Unblock: "it ends when RKE2 has removed that member"}},
+				Recheck:  soon,
+			})
+		}
 		if !v.rke2CanRemove(m, member) {
 			return do(model.RemoveMember{Member: member.ID, Ground: model.Drained, Name: member.Label(), Machine: m.Name})
 		}

@@ -105,7 +105,17 @@ func (v *view) removalIsUnderWay(m *model.Machine) bool {
 // Two removals at once are counted as if each were the only one, and together
 // can cost the quorum.
 func (v *view) someOtherRemoval(than string) bool {
-	return slices.ContainsFunc(v.machines, func(m *model.Machine) bool { return m.Name != than && v.removalIsUnderWay(m) })
+	_, busy := v.removalOfAnother(than)
+	return busy
+}
+
+// removalOfAnother gives the other Machine whose member RKE2 is removing.
+func (v *view) removalOfAnother(than string) (*model.Machine, bool) {
+	i := slices.IndexFunc(v.machines, func(m *model.Machine) bool { return m.Name != than && v.removalIsUnderWay(m) })
+	if i < 0 {
+		return nil, false
+	}
+	return v.machines[i], true
 }
 
 // weight is what the loss of the Machine's member costs: nothing, a broken

@@ -85,6 +85,10 @@ func (w *World) applyCore(st Step, s *Server) {
 		if w.drains(*s) {
 			s.setNode(NoNode)
 		}
+		if s.terminating() {
+			s.setNode(NoNode)
+		}
+		s.clear(Marked | Terminating)
 		s.setMachine(NoMachine)
 		if !w.Initialized {
 			*s = 0 // the next first server begins a cluster of its own

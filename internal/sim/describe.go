@@ -57,6 +57,7 @@ func (s Server) String() string {
 	say(s.has(Corrupt), "etcd broken")
 	say(s.has(TornDown), "static pods stopped")
 	parts = append(parts, [...]string{"no Node", "Node Ready", "Node not Ready", "Node not Ready for long"}[s.Node()])
+	say(s.terminating(), "its Node was deleted and is still there")
 	say(s.Node() == NoNode && s.has(NodeRef), "its Node was deleted")
 	say(s.Excluded() != Included, [...]string{"", "just out of load balancers", "out of load balancers"}[s.Excluded()])
 	say(s.Asked() != NotAsked, [...]string{"", "RKE2 just asked", "RKE2 asked a while ago", "RKE2 asked long ago"}[s.Asked()])

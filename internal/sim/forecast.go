@@ -112,7 +112,7 @@ var doers = map[Kind]string{
 	CoreBegins: core, CoreDrains: core, CoreFinishesDrain: core, CoreComesBack: core, CorePassesHooks: core, MachineGone: core,
 	HostDestroyed: infrastructure, HostProvisioned: infrastructure,
 	StartsCluster: rke2, BecomesLearner: rke2, MemberStarts: rke2, MemberPromoted: rke2, NodeRegisters: rke2, FirstAnswer: rke2,
-	PodsTornDown: rke2, RKE2RemovesMember: rke2, NodeTurnsReady: rke2, LeaderElected: rke2,
+	PodsTornDown: rke2, RKE2RemovesMember: rke2, NodeGoes: rke2, NodeTurnsReady: rke2, LeaderElected: rke2,
 	NodeTurnsNotReady: timePasses, SilenceLasts: timePasses, LoadBalancersSettle: timePasses, AskingLasts: timePasses, OrphanAges: timePasses,
 	UpkeepBringsHooks: drover,
 }

@@ -65,7 +65,7 @@ func (r rules) faultSteps(out []Step, w *World, n int8) []Step {
 	if r.deathInWindow || !w.removalWindow(n) {
 		out = breakages(out, w, n)
 	}
-	if w.Left[NodeDelete] > 0 && s.Node() != NoNode && (r.deathInWindow || !w.removalWindow(n) && !w.joinerLetGo(n)) {
+	if w.Left[NodeDelete] > 0 && s.Machine() != NoMachine && s.Node() != NoNode && !s.terminating() && (r.deathInWindow || !w.removalWindow(n) && !w.joinerLetGo(n)) {
 		out = add(out, NodeDeleted, n)
 	}
 	if s.Machine() == NoMachine || s.Phase() > WaitingForPreTerminate {
@@ -233,7 +233,10 @@ func (s *Server) suffer(k Kind) {
 	case EtcdBreaks:
 		s.set(Corrupt)
 	case NodeDeleted:
-		s.setNode(NoNode)
+		s.set(Terminating)
+		if s.Asked() == NotAsked {
+			s.setAsked(JustAsked)
+		}
 	case ForeignHookAdded:
 		s.set(ForeignHook)
 	case HooksStripped:

@@ -70,6 +70,21 @@ func (r *Replay) Next(s model.Snapshot, d model.Decision, mayDone, mayNot bool) 
 	return nil
 }
 
+// Outcome tells what has become of the action of the last decision, when that
+// is known only after it was told to Next.
+func (r *Replay) Outcome(mayDone, mayNot bool) {
+	if r.seen == nil || r.last.Action == nil {
+		return
+	}
+	r.done = r.done[:0]
+	if mayDone {
+		r.done = append(r.done, true)
+	}
+	if mayNot {
+		r.done = append(r.done, false)
+	}
+}
+
 // Followed is the number of observations that were followed. Those of a manager
 // that has just started and has not reached etcd yet are passed over.
 func (r *Replay) Followed() int { return r.looks }

@@ -61,6 +61,9 @@ func removalSteps(out []Step, w *World, n int8) []Step {
 	if stalled := s.Member() == Unstarted || s.Member() == Learner; stalled && s.Host() != Up && w.leader() >= 0 {
 		out = add(out, StalledLearnerEvicted, n)
 	}
+	if s.terminating() {
+		out = add(out, NodeGoes, n)
+	}
 	if !s.listed() || !s.askedByNode() {
 		return out
 	}

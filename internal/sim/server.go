@@ -37,6 +37,10 @@ const (
 	// of the age of a member without a Machine, and only a Machine that nobody
 	// deleted has it.
 	Marked Server = 1 << unmatchedAt
+	// Terminating: somebody has deleted the Node, and RKE2 keeps it until it has
+	// removed the member. It stands beside Marked, where a member without a
+	// Machine has its age.
+	Terminating Server = 2 << unmatchedAt
 	// Waited: core has come to the pre-terminate hook once and back. It then
 	// does not drain any more.
 	Waited Server = 1 << 30
@@ -182,6 +186,9 @@ func (s Server) Unmatched() Age {
 	}
 	return Age(s >> unmatchedAt & 3)
 }
+
+// terminating tells whether the Node was deleted and is still there.
+func (s Server) terminating() bool { return s.Machine() != NoMachine && s.has(Terminating) }
 
 // marked tells whether a health check wants the Machine replaced.
 func (s Server) marked() bool { return s.Machine() == Staying && s.has(Marked) }

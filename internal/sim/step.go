@@ -28,6 +28,8 @@ const (
 	// A server whose removal was asked for.
 	PodsTornDown
 	RKE2RemovesMember
+	// A Node that was deleted goes when RKE2 lets go of it.
+	NodeGoes
 	// Kubelets and etcd.
 	NodeTurnsNotReady
 	NodeTurnsReady
@@ -151,6 +153,8 @@ func (w *World) applyProgress(st Step, s *Server) {
 		s.set(TornDown)
 	case RKE2RemovesMember:
 		s.setMember(NoMember)
+	case NodeGoes:
+		s.setNode(NoNode)
 	case NodeTurnsNotReady:
 		s.setNode(NotReady)
 	case NodeTurnsReady:

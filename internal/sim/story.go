@@ -239,7 +239,7 @@ var sentences = [numKinds]string{
 	CoreComesBack: "core comes back to the pre-drain hook of %s", CorePassesHooks: "core passes the hooks of %s", HostDestroyed: "the host of %s is destroyed", MachineGone: "Machine and Node %s are gone",
 	HostProvisioned: "the host of %s comes up", StartsCluster: "%s starts the cluster", BecomesLearner: "%s becomes a learner",
 	MemberStarts: "the member of %s starts", MemberPromoted: "the member of %s becomes a voter", StalledLearnerEvicted: "RKE2 gives up on the learner of %s",
-	NodeRegisters: "Node %s registers", FirstAnswer: "the first API server has answered", PodsTornDown: "RKE2 stops the static pods of %s", RKE2RemovesMember: "RKE2 removes the member of %s",
+	NodeRegisters: "Node %s registers", FirstAnswer: "the first API server has answered", PodsTornDown: "RKE2 stops the static pods of %s", RKE2RemovesMember: "RKE2 removes the member of %s", NodeGoes: "Node %s is gone",
 	NodeTurnsNotReady: "Node %s turns not Ready", NodeTurnsReady: "Node %s turns Ready", LeaderElected: "%s is elected leader",
 	SilenceLasts: "Node %s stays not Ready for long", LoadBalancersSettle: "load balancers let go of %s", AskingLasts: "time passes since RKE2 was asked about %s",
 	JoinTakesLong: "%s takes too long to join", OrphanAges: "time passes and the member of %s has no Machine", HealthCheckMarks: "a health check marks %s", HealthCheckUnmarks: "the health check finds %s healthy again", ForeignHookRemoved: "the owner of the other hook lets go of %s",

@@ -99,7 +99,7 @@ func (w *World) keepsQuorum() bool {
 // host, or RKE2 stops it because its Node was deleted.
 func (s Server) condemned() bool {
 	released := s.Phase() == WaitingForPreTerminate && s&(PreTerminateHook|ForeignHook) == 0
-	return s.Machine() == Deleting && (released || s.Phase() >= DeletingHost) || s.Node() == NoNode && s.has(NodeRef)
+	return s.Machine() == Deleting && (released || s.Phase() >= DeletingHost) || s.Node() == NoNode && s.has(NodeRef) || s.terminating()
 }
 
 // Lost tells whether the data can't be had back any more by anything that the
@@ -237,6 +237,9 @@ func (s *Server) forget() {
 	if s.Node() == NoNode {
 		s.setExcluded(Included)
 		s.setAsked(NotAsked)
+		if s.Machine() != NoMachine {
+			s.clear(Terminating)
+		}
 	}
 	if !s.listed() {
 		s.clear(RemovesMembers | Corrupt)
@@ -244,7 +247,10 @@ func (s *Server) forget() {
 	if s.has(NodeRef) || s.listed() {
 		s.clear(Late)
 	}
-	if s.Machine() == Deleting || s.Machine() == NoMachine && !s.listed() {
+	if s.Machine() == Deleting {
+		s.clear(Marked)
+	}
+	if s.Machine() == NoMachine && !s.listed() {
 		s.setUnmatched(JustSeen)
 	}
 }

@@ -15,6 +15,13 @@ type essence struct {
 	Result   Result
 }
 
+// sameDecision tells whether two records are of one decision on one
+// observation, whatever came of it.
+func (e *essence) sameDecision(other essence) bool {
+	other.Result = e.Result
+	return reflect.DeepEqual(*e, other)
+}
+
 // looks are the fields that only say when something was looked at or will be.
 var looks = map[string]bool{"Now": true, "At": true, "Since": true, "Recheck": true}
 
@@ -82,6 +89,12 @@ func copyInto(to, from reflect.Value, field string, change func(field string, v 
 			copyInto(fresh, value, field, change)
 			to.SetMapIndex(key, fresh)
 		}
+	case reflect.Pointer:
+		if from.IsNil() {
+			return
+		}
+		to.Set(reflect.New(from.Type().Elem()))
+		copyInto(to.Elem(), from.Elem(), field, change)
 	case reflect.Interface:
 		if from.IsNil() {
 			return

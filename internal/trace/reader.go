@@ -52,8 +52,8 @@ func decode(text []byte) (Record, error) {
 	if err := json.Unmarshal(text, &version); err != nil {
 		return Record{}, fmt.Errorf("it is no whole JSON object: %w", err)
 	}
-	if version.V != Version {
-		return Record{}, fmt.Errorf("the record is of version %d, and only version %d is known", version.V, Version)
+	if version.V < 1 || version.V > Version {
+		return Record{}, fmt.Errorf("the record is of version %d, and versions 1 to %d are known", version.V, Version)
 	}
 	var read line
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -8,14 +8,16 @@ import (
 	"github.com/drover-project/drover/internal/model"
 )
 
-// Version is the form of the records that this package writes and reads.
-const Version = 1
+// Version is the form of the records that this package writes and reads. Since
+// version 2 an action has two lines: one before it, with the state Begun, and
+// one with its outcome. Those of version 1 are read, too.
+const Version = 2
 
 // Record is one decision about a control plane: what it rests on, what it is,
 // and what came of it.
 type Record struct {
-	// Time is when the record was made, after the action. Snapshot.Now is
-	// when the observation ended.
+	// Time is when the record was made. Snapshot.Now is when the observation
+	// ended.
 	Time time.Time `json:"time"`
 	// ControlPlane is namespace/name.
 	ControlPlane string `json:"controlPlane"`
@@ -29,8 +31,12 @@ type Record struct {
 	LastSeen  time.Time `json:"lastSeen,omitzero"`
 	Lost      int       `json:"lost,omitzero"`
 
-	Snapshot model.Snapshot `json:"snapshot"`
-	Decision model.Decision `json:"decision"`
+	// Outcome is true for the second record of an action: it has nothing but the
+	// result, and belongs to the record of the control plane before it.
+	Outcome bool `json:"outcome,omitzero"`
+
+	Snapshot model.Snapshot `json:"snapshot,omitzero"`
+	Decision model.Decision `json:"decision,omitzero"`
 	Result   Result         `json:"result"`
 }
 
@@ -46,6 +52,10 @@ type State string
 
 // The states.
 const (
+	// Begun means that the action is about to be carried out. If no outcome
+	// follows, the process has ended meanwhile, and it is not known whether it
+	// was.
+	Begun State = "begun"
 	// None means that there was no action to carry out.
 	None State = "none"
 	// Done means that the action was carried out.
@@ -70,6 +80,11 @@ func (r Record) check() error {
 		return errors.New("controlPlane is missing")
 	}
 	switch r.Result.State {
+	case Begun:
+		if r.Outcome {
+			return errors.New(`an outcome can't be "begun"`)
+		}
+		return nil
 	case None, Done, Refused, Failed:
 		return nil
 	default:

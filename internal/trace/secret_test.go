@@ -24,15 +24,18 @@ var texts = []string{
 	"Decision.Rule",
 	"DeleteMachine.Machine", "DeleteMachine.Why",
 	"DropHooks.Machine",
+	"Etcd.Path",
 	"ExcludeFromLoadBalancers.Machine",
 	"Fact.Reason",
 	"Hook.Name", "Hook.Owner",
 	"Machine.Addresses", "Machine.Components", "Machine.Detail", "Machine.FailureDomain", "Machine.Name", "Machine.NodeName", "Machine.Outdated",
 	"Machine.Phase", "Machine.UID", "Machine.Version",
-	"Member.Alarms", "Member.Machine", "Member.Name", "Member.PeerURLs",
+	"Mark.Why",
+	"Member.Alarms", "Member.Machine", "Member.Name", "Member.Path", "Member.PeerURLs", "Member.Version",
 	"MoveLeader.FromName", "MoveLeader.ToName",
 	"Record.ControlPlane", "Record.UID",
 	"ReleasePreDrainHook.Machine", "ReleasePreTerminateHook.Machine",
+	"Remediation.Machine",
 	"RemoveMember.Ground", "RemoveMember.Machine", "RemoveMember.Name",
 	"RestoreHooks.Machine",
 	"Result.Reason", "Result.State",
@@ -64,6 +67,8 @@ func collect(t *testing.T, of reflect.Type, field string, found map[string]bool)
 		for f := range of.Fields() {
 			collect(t, f.Type, name+"."+f.Name, found)
 		}
+	case reflect.Pointer:
+		collect(t, of.Elem(), field, found)
 	case reflect.Slice:
 		if of.Elem().Kind() == reflect.Uint8 {
 			t.Errorf("%s holds bytes", field)

@@ -41,6 +41,8 @@ var action = rapid.Custom(func(t *rapid.T) model.Action {
 			field.SetString(rapid.String().Draw(t, "text"))
 		case reflect.Uint64:
 			field.SetUint(rapid.Uint64().Draw(t, "number"))
+		case reflect.Int:
+			field.SetInt(int64(rapid.Int().Draw(t, "number")))
 		case reflect.Bool:
 			field.SetBool(rapid.Bool().Draw(t, "truth"))
 		default:
@@ -368,7 +370,7 @@ func TestReaderNamesTheLine(t *testing.T) {
 	for name, test := range map[string]struct{ line, want string }{
 		"a torn line":         {good[:len(good)/2], "line 3: it is no whole JSON object"},
 		"two on a line":       {good + good, "line 3: it is no whole JSON object"},
-		"another version":     {strings.Replace(good, `"v":1`, `"v":2`, 1), "line 3: the record is of version 2, and only version 1 is known"},
+		"another version":     {strings.Replace(good, `"v":2`, `"v":3`, 1), "line 3: the record is of version 3, and versions 1 to 2 are known"},
 		"no version":          {`{"time":"2026-12-01T10:00:00Z"}`, "line 3: the record is of version 0"},
 		"an unknown field":    {strings.Replace(good, `"replicas"`, `"copies"`, 1), `line 3: json: unknown field "copies"`},
 		"an unknown state":    {strings.Replace(good, `"state":"none"`, `"state":"half"`, 1), `line 3: result.state "half" is not known`},

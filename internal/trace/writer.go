@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/drover-project/drover/internal/model"
 )
 
 // Writer writes records, each as one line and with one call of Write, so that
@@ -44,6 +46,10 @@ func NewWriter(out io.Writer) *Writer { return &Writer{out: out, former: map[str
 func (w *Writer) Write(r Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.write(r)
+}
+
+func (w *Writer) write(r Record) error {
 	r = inUTC(r)
 	now := essenceOf(r)
 	f := w.former[r.ControlPlane]
@@ -63,6 +69,20 @@ func (w *Writer) Write(r Record) error {
 		return err
 	}
 	return errors.Join(err, w.put(f, r, now))
+}
+
+// Begin writes the record of an action that is about to be carried out, unless
+// the former record of the control plane has the same decision on the same
+// observation: then nobody has to be told again what is tried. The outcome is
+// to be given to Write, as a whole record.
+func (w *Writer) Begin(r Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.Result = Result{State: Begun}
+	if f := w.former[r.ControlPlane]; f != nil && f.uid == r.UID && f.said != nil && f.said.sameDecision(essenceOf(inUTC(r))) {
+		return nil
+	}
+	return w.write(r)
 }
 
 // Flush writes for each control plane the last record that was left out.
@@ -108,6 +128,9 @@ func (f *former) leaveOut() {
 
 func (w *Writer) put(f *former, r Record, now essence) error {
 	r.Unchanged, r.LastSeen, r.Lost = f.unchanged, f.lastSeen, f.lost
+	if f.said != nil && f.said.Result.State == Begun && f.said.sameDecision(now) {
+		r.Outcome, r.Snapshot, r.Decision = true, model.Snapshot{}, model.Decision{}
+	}
 	if err := w.line(r); err != nil {
 		f.said = nil
 		f.lost++

@@ -61,6 +61,7 @@ func (r *Reconciler) run(ctx context.Context, s *scope.Scope) run {
 			r.keep(ctx, out, nil)
 			return out
 		}
+		r.keepBegin(ctx, out)
 		err = r.do(ctx, s, out)
 		r.keep(ctx, out, err)
 		switch {

@@ -14,7 +14,9 @@ import (
 
 // Trace keeps what was seen, decided and done.
 type Trace interface {
-	// Write keeps one decision.
+	// Begin keeps a decision whose action is about to be carried out.
+	Begin(r trace.Record) error
+	// Write keeps one decision and what came of it.
 	Write(r trace.Record) error
 	// Forget says that nothing more will be heard of a control plane, given
 	// as namespace/name.
@@ -27,15 +29,27 @@ func (r *Reconciler) keep(ctx context.Context, run run, err error) {
 	if r.Trace == nil {
 		return
 	}
-	cp := run.scope.ControlPlane
-	record := trace.Record{
-		Time: time.Now(), ControlPlane: client.ObjectKeyFromObject(cp).String(), UID: string(cp.UID),
-		Snapshot: run.snapshot, Decision: run.decision, Result: trace.Result{State: trace.None},
-	}
+	record := run.record()
 	if run.decision.Action != nil {
 		record.Result = result(err)
 	}
 	r.noteTrace(ctx, r.Trace.Write(record))
+}
+
+// keepBegin tells the trace of an action before it is carried out: the process
+// may end before there is an outcome.
+func (r *Reconciler) keepBegin(ctx context.Context, run run) {
+	if r.Trace != nil {
+		r.noteTrace(ctx, r.Trace.Begin(run.record()))
+	}
+}
+
+func (run run) record() trace.Record {
+	cp := run.scope.ControlPlane
+	return trace.Record{
+		Time: time.Now(), ControlPlane: client.ObjectKeyFromObject(cp).String(), UID: string(cp.UID),
+		Snapshot: run.snapshot, Decision: run.decision, Result: trace.Result{State: trace.None},
+	}
 }
 
 // result is what came of an action.

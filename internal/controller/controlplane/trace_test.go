@@ -190,6 +190,9 @@ func (b *brokenTrace) Write(trace.Record) error {
 	return b.err
 }
 
+// Begin implements Trace.
+func (b *brokenTrace) Begin(trace.Record) error { return b.err }
+
 // Forget implements Trace.
 func (b *brokenTrace) Forget(string) error { return b.err }
 
