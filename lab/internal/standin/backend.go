@@ -25,7 +25,7 @@ func (s *server) Members(ctx context.Context) ([]supervisor.Member, error) {
 	}
 	var out []supervisor.Member
 	for _, m := range list {
-		out = append(out, supervisor.Member{Name: m.Name, ClientURLs: m.ClientURLs, PeerURLs: m.PeerURLs})
+		out = append(out, supervisor.Member{ID: m.ID, Learner: m.IsLearner, Name: m.Name, ClientURLs: m.ClientURLs, PeerURLs: m.PeerURLs})
 	}
 	return out, nil
 }

@@ -29,8 +29,10 @@ type Agent struct {
 	Serving  pki.Pair `json:"serving"`
 }
 
-// Member is one etcd member as /db/info lists it.
+// Member is one etcd member as /db/info lists it: k3s answers with etcd's own type.
 type Member struct {
+	ID         uint64   `json:"ID"`
+	Learner    bool     `json:"isLearner,omitempty"`
 	Name       string   `json:"name"`
 	ClientURLs []string `json:"clientURLs"`
 	PeerURLs   []string `json:"peerURLs"`
