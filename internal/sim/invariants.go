@@ -141,7 +141,9 @@ func lossBreach(after *World, fault bool) string {
 // lost. Without our hooks core destroys a host before anybody can help it.
 func (r rules) stepBreach(st Step, before, after *World) string {
 	if (st.Kind == PodsTornDown || st.Kind == RKE2RemovesMember) && !before.WholeDeleted && !r.hooksGetLost {
-		if before.Servers[st.Server].Asked() != NotAsked && before.Quorum() && !after.Quorum() {
+		s := before.Servers[st.Server]
+		byUs := s.Asked() != NotAsked && !s.terminating()
+		if byUs && before.Quorum() && !after.Quorum() {
 			return "I2: RKE2, asked by us to remove a member, costs the quorum"
 		}
 	}

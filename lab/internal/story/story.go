@@ -45,7 +45,7 @@ func All() []Story {
 	return []Story{
 		foundingBug, takeover, moveCluster,
 		steady, deleteCluster, managerKilled, etcdBroken, allDeleted, surgeZero, scale313, managerUpgraded, foundingBugControl,
-		slowDisk, hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved,
+		slowDisk, hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved, unhealthyReplaced,
 		fixedNames, singleServerReplace, installRelease, ignitionBoot,
 	}
 }
