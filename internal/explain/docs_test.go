@@ -2,26 +2,54 @@ package explain
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/drover-project/drover/internal/plan"
 )
 
-// What the page for operators shows is what is printed.
-func TestPageShowsWhatIsPrinted(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operate/explain.md")
+// What the pages for operators show is what is printed.
+func TestPagesShowWhatIsPrinted(t *testing.T) {
+	printed := map[string]string{}
+	for name, situation := range situations {
+		in := situation()
+		in.Decision = plan.Decide(in.Snapshot)
+		printed["$ kubectl drover explain prod -n shop\n"+Explain(*in).Text()] = name
+		printed["$ kubectl drover members prod -n shop\n"+MembersOf(in.Snapshot, in.Denied).Text()] = name
+	}
+	pages, err := filepath.Glob("../../docs/operate/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"draining, held by a PodDisruptionBudget", "foreign hook", "host is not destroyed", "seen in part"} {
-		in := situations[name]()
-		in.Decision = plan.Decide(in.Snapshot)
-		if text := Explain(*in).Text(); !strings.Contains(string(page), "$ kubectl drover explain prod -n shop\n"+text) {
-			t.Errorf("docs/operate/explain.md does not show this for %q:\n%s", name, text)
+	shown := map[string]bool{}
+	for _, file := range pages {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range screens(string(page)) {
+			if printed[text] == "" {
+				t.Errorf("%s shows what is printed in no situation:\n%s", filepath.Base(file), text)
+			}
+			shown[printed[text]] = true
 		}
 	}
-	if text := MembersOf(situations["member far behind"]().Snapshot, nil).Text(); !strings.Contains(string(page), text) {
-		t.Errorf("docs/operate/explain.md does not show these members:\n%s", text)
+	for _, name := range []string{"draining, held by a PodDisruptionBudget", "foreign hook", "host is not destroyed", "seen in part", "member far behind", "quorum missing"} {
+		if !shown[name] {
+			t.Errorf("no page shows %q", name)
+		}
 	}
+}
+
+// screens are the blocks of a page that show what explain and members print.
+func screens(page string) []string {
+	var out []string
+	for i, block := range strings.Split(page, "```") {
+		text := strings.TrimPrefix(block, "\n")
+		if i%2 == 1 && (strings.HasPrefix(text, "$ kubectl drover explain") || strings.HasPrefix(text, "$ kubectl drover members")) {
+			out = append(out, text)
+		}
+	}
+	return out
 }

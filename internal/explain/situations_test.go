@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/drover-project/drover/internal/model"
@@ -125,7 +126,17 @@ func (in *Input) silent(name string) {
 }
 
 // situations are what the golden texts are made of.
-var situations = map[string]func() *Input{
+var situations = together(usualSituations, oddSituations)
+
+func together(parts ...map[string]func() *Input) map[string]func() *Input {
+	out := map[string]func() *Input{}
+	for _, part := range parts {
+		maps.Copy(out, part)
+	}
+	return out
+}
+
+var usualSituations = map[string]func() *Input{
 	"settled": func() *Input { return whole(3) },
 	"draining, held by a PodDisruptionBudget": func() *Input {
 		in := rolling()
