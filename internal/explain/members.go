@@ -19,6 +19,8 @@ type Members struct {
 	// known of them.
 	Has  bool  `json:"hasQuorum"`
 	List []Row `json:"members"`
+	// Path is the way that the list was read on.
+	Path model.Path `json:"path,omitzero"`
 	// Unknown says why there is no list.
 	Unknown string         `json:"unknown,omitzero"`
 	Denied  []model.Denied `json:"denied,omitzero"`
@@ -40,6 +42,9 @@ type Row struct {
 	Lag      uint64   `json:"lag"`
 	Alarms   []string `json:"alarms,omitzero"`
 	PeerURLs []string `json:"peerURLs"`
+	// Etcd is the version that the member reports, Path the way it was asked on.
+	Etcd string     `json:"etcd,omitzero"`
+	Path model.Path `json:"path,omitzero"`
 }
 
 // voter is the Role of a member that counts for quorum and has run.
@@ -49,7 +54,7 @@ const voter = "voter"
 func MembersOf(s model.Snapshot, denied []model.Denied) Members {
 	out := Members{
 		Namespace: s.ControlPlane.Namespace, Cluster: s.Cluster.Name, Quorum: quorumLine(s), List: []Row{}, Denied: denied,
-		Has: s.Etcd.Members.Known && quorum.Has(s.Etcd.Members.Value).OK,
+		Path: s.Etcd.Path, Has: s.Etcd.Members.Known && quorum.Has(s.Etcd.Members.Value).OK,
 	}
 	if !s.Etcd.Members.Known {
 		out.Unknown = s.Etcd.Members.Reason
@@ -64,6 +69,7 @@ func MembersOf(s model.Snapshot, denied []model.Denied) Members {
 func row(s model.Snapshot, m model.Member) Row {
 	r := Row{
 		ID: strconv.FormatUint(m.ID, 16), Name: m.Name, Machine: m.Machine, Leader: m.Leader, Lag: m.Lag, Alarms: m.Alarms, PeerURLs: m.PeerURLs,
+		Etcd: m.Version, Path: m.Path,
 		Role: voter, Healthy: m.Healthy(), Health: "healthy",
 	}
 	switch {
