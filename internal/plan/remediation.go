@@ -103,7 +103,7 @@ func (v *view) hindersRemediation(m *model.Machine) (model.Wait, bool) {
 	}
 	member, listed := v.MemberOf(m.Name)
 	switch {
-	case !listed && v.cannotJoinAnyMore(m):
+	case !listed && v.cannotJoinAnyMore(m) && !v.mayBeUnmatched(m):
 		return model.Wait{}, false // it is no voter: nothing is lost with it
 	case listed && v.memberIsBroken(m, member):
 		if verdict := quorum.AfterRemoval(v.Etcd.Members.Value, member.ID); !verdict.OK {
@@ -130,6 +130,12 @@ func (v *view) memberIsBroken(m *model.Machine, member model.Member) bool {
 func (v *view) cannotJoinAnyMore(m *model.Machine) bool {
 	gone := m.InfrastructureGone.Known && m.InfrastructureGone.Value
 	return gone || m.NodeName != "" || !v.mayJoin(m)
+}
+
+// mayBeUnmatched tells whether a member that no Machine was found for may be
+// that of a server that has a Node.
+func (v *view) mayBeUnmatched(m *model.Machine) bool {
+	return m.NodeName != "" && slices.ContainsFunc(v.Etcd.Members.Value, func(member model.Member) bool { return member.Machine == "" })
 }
 
 // hindersWithoutMembers is for an external datastore: its data survive all

@@ -68,6 +68,10 @@ func TestRemediation(t *testing.T) {
 		{name: "a broken member before a Node that is not Ready", given: healthy(5, notReady(2), dead(4), marked(2), marked(4)), action: remediate("4", 0)},
 		{name: "one that never became a server before all others", given: healthy(5, dead(2), marked(2), machine(4, func(m *model.Machine) { m.NodeName = "" }), silent(4), marked(4)), action: remediate("4", 0)},
 		{name: "one that never joined", given: healthy(3, replicas(4), joining(4), machine(4, func(m *model.Machine) { m.Created, m.InfrastructureReady = ago(time.Hour), true }), marked(4)), action: remediate("4", 0)},
+		{name: "one whose member is off the list", given: healthy(3, notReady(2), marked(2), removed(2)), action: remediate("2", 0)},
+		{name: "one whose member may be the one without a Machine waits for its turn", given: healthy(4, replicas(3), notReady(2), marked(2), deleting(1, model.PhaseDraining), member(2, func(m *model.Member) {
+			m.Machine, m.UnmatchedSince = "", now
+		})), rule: "drain_comes_before_member", blames: "cp-1"},
 		{name: "a healthy one that is marked waits for the broken one", given: healthy(3, dead(2), marked(3)), rule: plan.Settled, blames: "cp-2"},
 		{name: "two whose Nodes are not Ready do not wait for each other", given: healthy(3, notReady(1), notReady(2), marked(1), marked(2)), action: remediate("1", 0)},
 		{name: "the only server stays", given: healthy(1, notReady(1), marked(1)), rule: plan.Settled, blames: "cp"},
