@@ -53,7 +53,9 @@ func etcdHop(s *model.Snapshot) {
 // Two servers bear no failure, and four no more than three.
 func TestEvenCounts(t *testing.T) {
 	leads := func(i int) change { return member(i, func(m *model.Member) { m.Leader = true }) }
-	gone := func(i int) change { return machine(i, func(m *model.Machine) { m.InfrastructureGone = model.Known(true, now) }) }
+	gone := func(i int) change {
+		return machine(i, func(m *model.Machine) { m.InfrastructureGone = model.Known(true, now) })
+	}
 	run(t, []tcase{
 		{name: "two: rollout", given: healthy(2, outdated(1, 2)), action: model.CreateMachine{Purpose: model.Surge}},
 		{name: "two: three to two, RKE2 may be asked", given: healthy(3, replicas(2), outdated(2), deleting(2, model.PhaseWaitingForPreTerm)), action: model.AskForMemberRemoval{Machine: "cp-2", Member: 2}},
