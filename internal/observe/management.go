@@ -104,9 +104,10 @@ func (o *Observer) kubeconfigError(ctx context.Context, s *scope.Scope) error {
 }
 
 // mayCreate tells whether a joining server may be made soon. Only then is the
-// registration address of interest.
+// registration address of interest. Without any server nobody can answer there,
+// and a refusal would keep the next one from being made for ever.
 func mayCreate(snap model.Snapshot) bool {
-	if !snap.ControlPlane.Initialized || snap.ControlPlane.Deleting || snap.Cluster.Deleting {
+	if !snap.ControlPlane.Initialized || snap.ControlPlane.Deleting || snap.Cluster.Deleting || len(snap.Machines) == 0 {
 		return false
 	}
 	for _, m := range snap.Machines {
