@@ -132,7 +132,9 @@ func expectations() map[string]func(g grown) {
 		},
 		"the control plane keeps the annotations it reads": func(g grown) {
 			g.Expect(g.controlPlane.Annotations).To(HaveKeyWithValue("rke2.controlplane.cluster.x-k8s.io/load-balancer-exclusion", "true"))
-			g.Expect(g.controlPlane.Annotations).To(HaveKey("controlplane.cluster.x-k8s.io/remediation-in-progress"))
+		},
+		"a remediation that is over is none in progress": func(g grown) {
+			g.Expect(g.controlPlane.Annotations).NotTo(HaveKey("controlplane.cluster.x-k8s.io/remediation-in-progress"))
 		},
 		"the control plane tells where to join": func(g grown) {
 			g.Expect(g.controlPlane.Status.AvailableServerIPs).To(Equal([]string{"register.example.org"}))
