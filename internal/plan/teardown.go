@@ -31,7 +31,10 @@ var deletionOfTheWhole = Rule{
 			return wait(v.lastMachines())
 		}
 		if !v.ControlPlane.Deleting {
-			return pass()
+			return wait(model.Wait{
+				Message:  "the Cluster is being deleted, and no server is left",
+				Blockers: []model.Blocker{v.clusterBlocker("it ends when Cluster API deletes the control plane")},
+			})
 		}
 		return do(model.FinishDeletion{})
 	},

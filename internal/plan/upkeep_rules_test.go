@@ -73,6 +73,7 @@ func TestTeardown(t *testing.T) {
 			action: model.DeleteMachine{Machine: "cp-2", Why: "the control plane is being deleted"}},
 		{name: "also with nothing known", given: healthy(3, whole, membersUnknown), action: model.DropHooks{Machine: "cp-1"}},
 		{name: "also in the middle of a removal", given: healthy(3, whole, deleting(2, model.PhaseWaitingForPreTerm)), action: model.DropHooks{Machine: "cp-1"}},
+		{name: "no server is made while the Cluster goes", given: healthy(0, external, replicas(3), func(s *model.Snapshot) { s.Cluster.Deleting = true }), rule: "whole_control_plane_is_deleted", blames: "demo"},
 		{name: "the Cluster's deletion counts too", given: healthy(1, func(s *model.Snapshot) { s.Cluster.Deleting = true }), action: model.DropHooks{Machine: "cp-1"}},
 		{name: "the last ones are waited for", given: healthy(1, whole, noHooks, deleting(1, model.PhaseDeletingInfra)), rule: "whole_control_plane_is_deleted", blames: "cp-1"},
 		{name: "then the object is let go", given: healthy(0, whole), action: model.FinishDeletion{}},

@@ -47,7 +47,8 @@ func (f *file) bytes() []byte {
 	return bytes.Clone(f.text.Bytes())
 }
 
-// records are those of the world's control plane.
+// records are those of the world's control plane, those of actions with their
+// outcomes.
 func (w *world) records() []trace.Record {
 	w.Helper()
 	var out []trace.Record
@@ -57,7 +58,12 @@ func (w *world) records() []trace.Record {
 			return out
 		}
 		w.g.Expect(err).NotTo(HaveOccurred())
-		if record.ControlPlane == w.namespace+"/demo-cp" {
+		switch {
+		case record.ControlPlane != w.namespace+"/demo-cp":
+		case record.Outcome:
+			w.g.Expect(out[len(out)-1].Result.State).To(Equal(trace.Begun))
+			out[len(out)-1].Result = record.Result
+		default:
 			out = append(out, record)
 		}
 	}
