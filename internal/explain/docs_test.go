@@ -3,6 +3,7 @@ package explain
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,4 +53,40 @@ func screens(page string) []string {
 		}
 	}
 	return out
+}
+
+// ruleLike is what looks like the name of a rule: three words and more in snake
+// case, as code or behind the word rule. Names of metrics look alike, with a
+// prefix of their own.
+var ruleLike = regexp.MustCompile("(?:`|rule )([a-z]+(?:_[a-z0-9]+){2,})(?:`|])")
+
+// Every page is in the index, and every rule that a page names exists.
+func TestPagesAreListedAndNameRules(t *testing.T) {
+	rules := map[string]bool{plan.OneServerLeavesAtATime: true}
+	for _, r := range plan.Rules() {
+		rules[r.Name] = true
+	}
+	index, err := os.ReadFile("../../docs/operate/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("../../docs/operate/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range pages {
+		name := filepath.Base(file)
+		if name != "README.md" && !strings.Contains(string(index), "("+name) {
+			t.Errorf("the index has no link to %s", name)
+		}
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range ruleLike.FindAllStringSubmatch(string(page), -1) {
+			if rule := match[1]; !rules[rule] && !strings.HasPrefix(rule, "drover_") {
+				t.Errorf("%s names the rule %s, which does not exist", name, rule)
+			}
+		}
+	}
 }
