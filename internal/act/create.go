@@ -101,16 +101,7 @@ func (a *Actor) recordFirstServer(ctx context.Context, cp *controlplanev1.RKE2Co
 	if cp.Annotations[controlplanev1.FirstServerByAnnotation] == controlplanev1.FirstServerByDrover {
 		return nil
 	}
-	before := cp.DeepCopy()
-	if cp.Annotations == nil {
-		cp.Annotations = map[string]string{}
-	}
-	cp.Annotations[controlplanev1.FirstServerByAnnotation] = controlplanev1.FirstServerByDrover
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, cp, patch); err != nil {
-		return changedMeanwhile(err, "control plane "+cp.Name, "patch")
-	}
-	return nil
+	return a.annotateControlPlane(ctx, cp, controlplanev1.FirstServerByAnnotation, controlplanev1.FirstServerByDrover)
 }
 
 func (a *Actor) createServer(ctx context.Context, server desired.Server) error {

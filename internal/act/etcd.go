@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/cluster-api/util/collections"
 
-	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/quorum"
 	"github.com/drover-project/drover/internal/world/connect"
 	"github.com/drover-project/drover/internal/world/etcd"
 	"github.com/drover-project/drover/internal/world/membership"
 	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/workload"
 )
 
 // liveEtcd is the membership read for one action, with the Machines and Nodes
@@ -93,17 +92,15 @@ func (l *liveEtcd) onlyRemoval(id uint64) error {
 		if m.ID == id || m.Machine == "" {
 			continue
 		}
-		if node := l.nodes[l.homes[m.ID]]; node != nil && removing(node) {
+		node := l.nodes[l.homes[m.ID]]
+		if node == nil {
+			continue
+		}
+		if asked, _ := workload.RemovalAsked(node); asked {
 			return refuse("RKE2 is removing etcd member %s, and one member is removed at a time", m.Label())
 		}
 	}
 	return nil
-}
-
-// removing tells whether RKE2 was asked to remove the Node's member: by the
-// annotation, or by somebody who deleted the Node.
-func removing(node *corev1.Node) bool {
-	return strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true") || !node.DeletionTimestamp.IsZero()
 }
 
 // voterBeside returns the node of a healthy voter other than the victim, the

@@ -21,7 +21,7 @@ const maxNote = 1024
 
 // report writes one event for the outcome of an action.
 func (a *Actor) report(s *scope.Scope, action model.Action, err error) {
-	kind, reason, note := corev1.EventTypeNormal, name(action), action.Describe()
+	kind, reason, note := corev1.EventTypeNormal, model.KindOf(action), action.Describe()
 	switch {
 	case IsRefused(err):
 		reason, note = RefusedEvent, note+": "+err.Error()
@@ -31,37 +31,7 @@ func (a *Actor) report(s *scope.Scope, action model.Action, err error) {
 	if len(note) > maxNote {
 		note = note[:maxNote-3] + "..."
 	}
-	a.Recorder.Eventf(s.ControlPlane, nil, kind, reason, name(action), "%s", note)
-}
-
-// name is the action in the form the events API wants.
-func name(action model.Action) string {
-	switch action.(type) {
-	case model.CreateMachine:
-		return "CreateMachine"
-	case model.DeleteMachine:
-		return "DeleteMachine"
-	case model.RestoreHooks:
-		return "RestoreHooks"
-	case model.ExcludeFromLoadBalancers:
-		return "ExcludeFromLoadBalancers"
-	case model.ReleasePreDrainHook:
-		return "ReleasePreDrainHook"
-	case model.MoveLeader:
-		return "MoveLeader"
-	case model.AskForMemberRemoval:
-		return "AskForMemberRemoval"
-	case model.RemoveMember:
-		return "RemoveMember"
-	case model.ReleasePreTerminateHook:
-		return "ReleasePreTerminateHook"
-	case model.DropHooks:
-		return "DropHooks"
-	case model.FinishDeletion:
-		return "FinishDeletion"
-	default:
-		return "Unknown"
-	}
+	a.Recorder.Eventf(s.ControlPlane, nil, kind, reason, model.KindOf(action), "%s", note)
 }
 
 // failure keeps the event reasons that people watch for already.

@@ -203,6 +203,21 @@ func (a *Actor) liveControlPlane(ctx context.Context, s *scope.Scope) (*controlp
 	return cp, nil
 }
 
+// annotateControlPlane sets an annotation of the control plane, also on the
+// object given, in one request that fails if it has changed since it was read.
+func (a *Actor) annotateControlPlane(ctx context.Context, cp *controlplanev1.RKE2ControlPlane, key, value string) error {
+	before := cp.DeepCopy()
+	if cp.Annotations == nil {
+		cp.Annotations = map[string]string{}
+	}
+	cp.Annotations[key] = value
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, cp, patch); err != nil {
+		return changedMeanwhile(err, "control plane "+cp.Name, "patch")
+	}
+	return nil
+}
+
 // liveCluster reads the Cluster past the cache.
 func (a *Actor) liveCluster(ctx context.Context, s *scope.Scope) (*clusterv1.Cluster, error) {
 	c := &clusterv1.Cluster{}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
@@ -30,18 +29,9 @@ func (a *Actor) recordRemediation(ctx context.Context, s *scope.Scope, act model
 		// both, with the longer row of the two.
 		retry = max(retry, before.RetryCount)
 	}
-	updated := cp.DeepCopy()
-	if updated.Annotations == nil {
-		updated.Annotations = map[string]string{}
-	}
-	updated.Annotations[controlplanev1.RemediationInProgressAnnotation] = desired.RemediationRecord(controlplanev1.LastRemediationStatus{
+	return a.annotateControlPlane(ctx, cp, controlplanev1.RemediationInProgressAnnotation, desired.RemediationRecord(controlplanev1.LastRemediationStatus{
 		Machine: act.Machine, Timestamp: metav1.NewTime(a.Now()), RetryCount: retry,
-	})
-	patch := client.MergeFromWithOptions(cp, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, updated, patch); err != nil {
-		return changedMeanwhile(err, "control plane "+cp.Name, "patch")
-	}
-	return nil
+	}))
 }
 
 // replacementFor is the record that the next server carries, empty when it
@@ -60,10 +50,8 @@ func (a *Actor) replacementFor(ctx context.Context, s *scope.Scope, cp *controlp
 	if victim, there := machines[record.Machine]; there && victim.DeletionTimestamp.IsZero() {
 		return "", nil // it was not deleted in the end
 	}
-	for _, m := range machines {
-		if served, ok := desired.RemediationFor(m); ok && desired.SameRemediation(served, record) {
-			return "", nil
-		}
+	if desired.Served(record, machines) {
+		return "", nil
 	}
 	return desired.RemediationRecord(record), nil
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/util/collections"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,9 +87,7 @@ func TestRemediationIsOnRecord(t *testing.T) {
 
 	f.Expect(f.do(model.CreateMachine{Purpose: model.ScaleUp})).To(Succeed())
 	f.Expect(f.made()).To(HaveLen(1))
-	served, ok := desired.RemediationFor(f.made()[0])
-	f.Expect(ok).To(BeTrue())
-	f.Expect(desired.SameRemediation(served, record)).To(BeTrue())
+	f.Expect(desired.Served(record, collections.FromMachines(f.made()[0]))).To(BeTrue())
 	f.Expect(f.do(model.CreateMachine{Purpose: model.ScaleUp})).To(Succeed())
 	marked := 0
 	for _, m := range f.made() {

@@ -237,7 +237,7 @@ var usualSituations = map[string]func() *Input{
 	"core has not begun": func() *Input {
 		in := rolling()
 		m := in.deleted("cp-a", model.PhaseWaitingForPreDrain, ago(time.Second), "")
-		m.Phase = notBegun
+		m.Phase = model.PhaseNotDeleting
 		return in
 	},
 	"server broken": func() *Input {

@@ -82,9 +82,8 @@ const (
 // neverJoins: a server that has had all the time to join, or that can't any
 // more, and is none yet.
 func neverJoins(s model.Snapshot, m model.Machine) bool {
-	gone := m.InfrastructureGone.Known && m.InfrastructureGone.Value
 	switch {
-	case m.Deleting, !gone && s.Now.Sub(m.Created) < model.JoinTime:
+	case m.Deleting, !m.HostGone() && s.Now.Sub(m.Created) < model.JoinTime:
 		return false
 	case m.NodeName == "":
 		return true

@@ -64,10 +64,6 @@ type Leaving struct {
 	Behind []string `json:"behind,omitzero"`
 }
 
-// notBegun is the reason of the Machine's condition Deleting as core leaves it
-// until it looks at the deletion (MachineNotDeletingReason).
-const notBegun = "NotDeleting"
-
 // leaving finds the server that is on its way out: the deleted one that is not
 // held for its turn. It is nil when none is, or when everything is deleted.
 func leaving(s model.Snapshot, d model.Decision) *Leaving {
@@ -85,22 +81,15 @@ func leaving(s model.Snapshot, d model.Decision) *Leaving {
 			continue
 		}
 		step := stepOf(m, d)
-		if m.Phase == notBegun {
+		if m.Phase == model.PhaseNotDeleting {
 			m.Phase, m.PhaseSince, m.Detail = model.PhaseNone, m.DeletingSince, ""
 		}
 		return &Leaving{
 			Machine: m.Name, Step: step, Steps: Steps, Title: step.String(),
-			Phase: m.Phase, Since: phaseBegan(m), Detail: m.Detail, Behind: behind,
+			Phase: m.Phase, Since: m.StandsSince(), Detail: m.Detail, Behind: behind,
 		}
 	}
 	return nil
-}
-
-func phaseBegan(m model.Machine) time.Time {
-	if m.PhaseSince.IsZero() {
-		return m.DeletingSince
-	}
-	return m.PhaseSince
 }
 
 // stepOf goes by the rule that waits for the Machine or by the action about it,
@@ -108,7 +97,7 @@ func phaseBegan(m model.Machine) time.Time {
 func stepOf(m model.Machine, d model.Decision) Step {
 	for _, w := range d.Waits {
 		step := table[w.Rule].Step
-		if step == Drain && m.PreDrainHook && (m.Phase == model.PhaseNone || m.Phase == notBegun) {
+		if step == Drain && m.PreDrainHook && (m.Phase == model.PhaseNone || m.Phase == model.PhaseNotDeleting) {
 			return LoadBalancers // core has not even come to our hook
 		}
 		if w.Machine == m.Name && step != 0 {

@@ -11,6 +11,7 @@ type Phase string
 // (sigs.k8s.io/cluster-api/api/core/v1beta2, MachineDeleting…Reason).
 const (
 	PhaseNone                 Phase = ""
+	PhaseNotDeleting          Phase = "NotDeleting" // as core leaves it until it looks at the deletion
 	PhaseWaitingForPreDrain   Phase = "WaitingForPreDrainHook"
 	PhaseDraining             Phase = "DrainingNode"
 	PhaseWaitingForVolumes    Phase = "WaitingForVolumeDetach"
@@ -106,6 +107,21 @@ type Machine struct {
 	// (kube-apiserver, kube-controller-manager, kube-scheduler, etcd)
 	// whether it is healthy, and why not.
 	Components map[string]Fact[bool] `json:"components,omitzero"`
+}
+
+// HostGone tells whether the infrastructure machine is known not to exist any
+// more: the host is destroyed.
+func (m Machine) HostGone() bool { return m.InfrastructureGone.Known && m.InfrastructureGone.Value }
+
+// StandsSince is since when the Machine stands where it does: in its phase, or
+// else from its deletion or its creation on.
+func (m Machine) StandsSince() time.Time {
+	for _, at := range []time.Time{m.PhaseSince, m.DeletingSince} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return m.Created
 }
 
 // UpToDate tells whether nothing of the Machine differs from the spec.

@@ -60,27 +60,13 @@ func nodeFact(w workloadView, name string) model.Fact[model.Node] {
 	}
 	_, n.Excluded = node.Labels[corev1.LabelNodeExcludeBalancers]
 	if n.Excluded {
-		n.ExcludedAt = timeIn(node, workload.ExcludedAtAnnotation)
+		n.ExcludedAt = workload.AskedAt(node, workload.ExcludedAtAnnotation)
 	}
-	n.RemovalAsked, n.RemovalAskedAt = removalAsked(node)
+	n.RemovalAsked, n.RemovalAskedAt = workload.RemovalAsked(node)
 	n.MemberAnnotated = node.Annotations[controlplanev1.EtcdNodeNameAnnotation] != "" &&
 		node.Annotations[controlplanev1.EtcdNodeAddressAnnotation] != ""
 	n.RemovesMembers = isNamed(node, w.remover)
 	return model.Known(n, w.at)
-}
-
-// removalAsked tells whether RKE2 was asked to remove the Node's member, and
-// since when. It is asked by the annotation, and as well by whoever deletes the
-// Node: RKE2's finalizer keeps the Node until it has removed the member.
-func removalAsked(node *corev1.Node) (asked bool, since time.Time) {
-	switch {
-	case strings.EqualFold(node.Annotations[controlplanev1.EtcdRemoveAnnotation], "true"):
-		return true, timeIn(node, workload.RemovalAskedAtAnnotation)
-	case !node.DeletionTimestamp.IsZero():
-		return true, node.DeletionTimestamp.Time
-	default:
-		return false, time.Time{}
-	}
 }
 
 // isNamed tells whether a server calls itself by that name. RKE2's servers
@@ -92,16 +78,6 @@ func isNamed(node *corev1.Node, name string) bool {
 	return node.Name == name || slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool {
 		return a.Type == corev1.NodeHostName && a.Address == name
 	})
-}
-
-// timeIn reads a time from an annotation. Without one, or when it can't be
-// read, it is the zero time: long ago.
-func timeIn(node *corev1.Node, annotation string) time.Time {
-	t, err := time.Parse(time.RFC3339, node.Annotations[annotation])
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }
 
 // readyOf is No for a Node that does not exist, and unclear when its kubelet

@@ -22,14 +22,7 @@ const (
 )
 
 func machineBlocker(m *model.Machine, unblock string) model.Blocker {
-	since := m.PhaseSince
-	if since.IsZero() {
-		since = m.DeletingSince
-	}
-	if since.IsZero() {
-		since = m.Created
-	}
-	return model.Blocker{Kind: "Machine", Name: m.Name, Since: since, Unblock: unblock}
+	return model.Blocker{Kind: "Machine", Name: m.Name, Since: m.StandsSince(), Unblock: unblock}
 }
 
 func memberBlockers(members []model.Member, unblock string) []model.Blocker {
@@ -96,7 +89,7 @@ func (v *view) joiningWait(m *model.Machine, held string) model.Wait {
 	member, listed := v.MemberOf(m.Name)
 	what := "its Node to register"
 	switch {
-	case m.InfrastructureGone.Known && m.InfrastructureGone.Value:
+	case m.HostGone():
 		what = "nothing any more: its infrastructure is gone, delete the Machine"
 	case !m.InfrastructureReady:
 		what = "its infrastructure to be provisioned"

@@ -35,7 +35,7 @@ func (v *view) provenDead(m *model.Machine, member model.Member) bool {
 	if member.Answers.Known && member.Answers.Value {
 		return false
 	}
-	if m.InfrastructureGone.Known && m.InfrastructureGone.Value {
+	if m.HostGone() {
 		return true
 	}
 	return m.Deleting && v.hostIsDead(m)

@@ -234,8 +234,7 @@ var joinerIsLetInFirst = Rule{
 // has never been seen in the cluster, and is not too old for that.
 func (v *view) mayJoin(m *model.Machine) bool {
 	_, listed := v.MemberOf(m.Name)
-	gone := m.InfrastructureGone.Known && m.InfrastructureGone.Value
-	return !listed && m.NodeName == "" && m.InfrastructureReady && !gone && v.Now.Sub(m.Created) < model.JoinTime
+	return !listed && m.NodeName == "" && m.InfrastructureReady && !m.HostGone() && v.Now.Sub(m.Created) < model.JoinTime
 }
 
 // etcdConfirmsRemoval releases the host when etcd's own list no longer holds

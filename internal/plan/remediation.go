@@ -103,7 +103,7 @@ func (v *view) hindersRemediation(m *model.Machine) (model.Wait, bool) {
 	}
 	member, listed := v.MemberOf(m.Name)
 	switch {
-	case !listed && v.cannotJoinAnyMore(m) && !v.mayBeUnmatched(m):
+	case !listed && !v.mayJoin(m) && !v.mayBeUnmatched(m):
 		return model.Wait{}, false // it is no voter: nothing is lost with it
 	case listed && v.memberIsBroken(m, member):
 		if verdict := quorum.AfterRemoval(v.Etcd.Members.Value, member.ID); !verdict.OK {
@@ -123,13 +123,6 @@ func (v *view) memberIsBroken(m *model.Machine, member model.Member) bool {
 		return true
 	}
 	return !member.Healthy() && (m.NodeName == "" || v.hostIsDead(m))
-}
-
-// cannotJoinAnyMore tells whether a server that is no member will not become
-// one in the next moment: it is marked because it took too long, or it was one.
-func (v *view) cannotJoinAnyMore(m *model.Machine) bool {
-	gone := m.InfrastructureGone.Known && m.InfrastructureGone.Value
-	return gone || m.NodeName != "" || !v.mayJoin(m)
 }
 
 // mayBeUnmatched tells whether a member that no Machine was found for may be

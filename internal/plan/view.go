@@ -192,7 +192,7 @@ func (v *view) outdated() []*model.Machine {
 // runs: its infrastructure is gone, or the API server knows of no Node, or
 // has not heard of it for long. Unknown is not dead.
 func (v *view) hostIsDead(m *model.Machine) bool {
-	if m.InfrastructureGone.Known && m.InfrastructureGone.Value {
+	if m.HostGone() {
 		return true
 	}
 	if m.NodeName == "" || !m.Node.Known {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/quorum"
 )
@@ -59,7 +57,7 @@ type Stay struct {
 func Stays(before map[string]Stay, s model.Snapshot) map[string]Stay {
 	out := map[string]Stay{}
 	for _, m := range s.Machines {
-		if !m.Deleting || m.Phase == model.PhaseNone || m.Phase == clusterv1.MachineNotDeletingReason {
+		if !m.Deleting || m.Phase == model.PhaseNone || m.Phase == model.PhaseNotDeleting {
 			continue
 		}
 		stay := Stay{Phase: m.Phase, Since: s.Now}

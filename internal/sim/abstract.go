@@ -133,7 +133,7 @@ func (o *Sighting) machine(s *model.Snapshot, m *model.Machine) Sight {
 		flag(&out, RemovesMembers, m.Node.Value.RemovesMembers && listed && out.Phase() == WaitingForPreTerminate)
 	}
 	sight := Sight(out)
-	if m.InfrastructureGone.Known && m.InfrastructureGone.Value {
+	if m.HostGone() {
 		sight |= hostIsGone
 	}
 	return sight

@@ -25,16 +25,26 @@ func (u *Upkeep) nodes(ctx context.Context, s *scope.Scope) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, workload.CallTimeout)
 	defer cancel()
-	c, err := u.Nodes.GetClient(ctx, s.ClusterKey())
-	if errors.Is(err, clustercache.ErrClusterNotConnected) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("connect to cluster %s: %w", s.ClusterKey(), err)
+	c, err := connected(ctx, s, u.Nodes.GetClient)
+	if c == nil {
+		return err
 	}
 	return each(s.NodeNames(), "Node", func(name string) error {
 		return annotateNode(ctx, c, name, wanted)
 	})
+}
+
+// connected opens the workload cluster. Without a connection there is neither a
+// client nor an error: the look after the next connection does what is to do.
+func connected(ctx context.Context, s *scope.Scope, open func(context.Context, client.ObjectKey) (client.Client, error)) (client.Client, error) {
+	c, err := open(ctx, s.ClusterKey())
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		return nil, nil //nolint:nilnil // no connection is no failure
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to cluster %s: %w", s.ClusterKey(), err)
+	}
+	return c, nil
 }
 
 func annotateNode(ctx context.Context, c client.Client, name string, wanted map[string]string) error {

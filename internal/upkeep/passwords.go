@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/drover-project/drover/internal/world/scope"
@@ -38,12 +36,9 @@ func (u *Upkeep) passwords(ctx context.Context, s *scope.Scope) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, workload.CallTimeout)
 	defer cancel()
-	c, err := u.Nodes.GetUncachedClient(ctx, s.ClusterKey())
-	if errors.Is(err, clustercache.ErrClusterNotConnected) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("connect to cluster %s: %w", s.ClusterKey(), err)
+	c, err := connected(ctx, s, u.Nodes.GetUncachedClient)
+	if c == nil {
+		return err
 	}
 	// The names are enough: the passwords are not read.
 	secrets := &metav1.PartialObjectMetadataList{}

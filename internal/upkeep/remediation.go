@@ -34,13 +34,8 @@ func (u *Upkeep) remediationServed(ctx context.Context, s *scope.Scope) error {
 // that can't be read stands for none.
 func stillToServe(s *scope.Scope) bool {
 	record, ok := desired.RemediationInProgress(s.ControlPlane)
-	if !ok {
+	if !ok || desired.Served(record, s.Machines) {
 		return false
-	}
-	for _, m := range s.Machines {
-		if served, ok := desired.RemediationFor(m); ok && desired.SameRemediation(served, record) {
-			return false
-		}
 	}
 	victim, there := s.Machines[record.Machine]
 	if there && victim.DeletionTimestamp.IsZero() {

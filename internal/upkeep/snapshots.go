@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
@@ -37,12 +35,9 @@ func (u *Upkeep) snapshots(ctx context.Context, s *scope.Scope) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, workload.CallTimeout)
 	defer cancel()
-	c, err := u.Nodes.GetUncachedClient(ctx, s.ClusterKey())
-	if errors.Is(err, clustercache.ErrClusterNotConnected) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("connect to cluster %s: %w", s.ClusterKey(), err)
+	c, err := connected(ctx, s, u.Nodes.GetUncachedClient)
+	if c == nil {
+		return err
 	}
 	data, err := u.s3Settings(ctx, s.ControlPlane.Namespace, s3)
 	if err != nil {

@@ -83,19 +83,23 @@ func RiskyEtcdStep(from, to Version) bool {
 	return EtcdIn(from) == Etcd35Early && EtcdIn(to) == Etcd36
 }
 
-// bridges are the first releases with etcd 3.5.26, per minor version. Source: RKE2's release notes.
-var bridges = map[int]Version{
-	32: {Major: 1, Minor: 32, Patch: 11, Release: 3},
-	33: {Major: 1, Minor: 33, Patch: 7, Release: 3},
+// EtcdBridge names the release to go to, from the given one, before any with etcd 3.6: the first of its minor version, or
+// else of 1.32, with etcd 3.5.26.
+func EtcdBridge(from Version) string {
+	minor := from.Minor
+	if from.Major != 1 || !bridged(minor) {
+		minor = oldestBridged
+	}
+	steps := etcdSteps[minor]
+	return steps[slices.IndexFunc(steps, late)].since.String()
 }
 
-// EtcdBridge names the release to go to, from the given one, before any with etcd 3.6.
-func EtcdBridge(from Version) string {
-	if bridge, ok := bridges[from.Minor]; ok && from.Major == 1 {
-		return bridge.String()
-	}
-	return bridges[32].String()
-}
+// oldestBridged is the first minor version that has a release with etcd 3.5.26.
+const oldestBridged = 32
+
+func late(step etcdStep) bool { return step.etcd == Etcd35Late }
+
+func bridged(minor int) bool { return slices.ContainsFunc(etcdSteps[minor], late) }
 
 // EtcdBefore3526 tells whether a version of etcd itself, as a member reports it, is a 3.5 before 3.5.26 or older. A
 // text that is no version gives false: a rule that refuses needs a fact.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -52,9 +51,9 @@ func (c *Connector) APIServerExpiry(ctx context.Context, s *scope.Scope, node st
 // of the authority, but may have expired: that is what is looked for. Nothing
 // is sent over the connection, so the name in it does not matter.
 func servingExpiry(ctx context.Context, conn net.Conn, authority []byte) (time.Time, error) {
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(authority) {
-		return time.Time{}, errors.New("the server CA holds no certificate")
+	roots, err := secrets.Pool(authority)
+	if err != nil {
+		return time.Time{}, err
 	}
 	var expiry time.Time
 	client := tls.Client(conn, &tls.Config{

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/collections"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
@@ -37,9 +38,16 @@ func readRemediation(text string) (controlplanev1.LastRemediationStatus, bool) {
 	return r, true
 }
 
-// SameRemediation tells whether two records are of one replacement.
-func SameRemediation(a, b controlplanev1.LastRemediationStatus) bool {
-	return a.Machine == b.Machine && a.Timestamp.Unix() == b.Timestamp.Unix()
+// Served tells whether one of the Machines was made for the replacement on
+// record.
+func Served(record controlplanev1.LastRemediationStatus, machines collections.Machines) bool {
+	for _, m := range machines {
+		made, ok := RemediationFor(m)
+		if ok && made.Machine == record.Machine && made.Timestamp.Unix() == record.Timestamp.Unix() {
+			return true
+		}
+	}
+	return false
 }
 
 // Marked tells whether a MachineHealthCheck wants the Machine replaced by its

@@ -84,6 +84,16 @@ func (p CAPair) problem(now time.Time) string {
 	}
 }
 
+// Pool holds the certificates of an authority, a PEM document, to verify others
+// with.
+func Pool(authority []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(authority) {
+		return nil, errors.New("the server CA holds no certificate")
+	}
+	return pool, nil
+}
+
 // LookupToken reads the token servers join a cluster with. It is a secret.
 func LookupToken(ctx context.Context, r client.Reader, cluster client.ObjectKey) (string, error) {
 	return lookupValue(ctx, r, client.ObjectKey{Namespace: cluster.Namespace, Name: Names(cluster.Name).Token})

@@ -6,7 +6,6 @@ package supervisor
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,9 +75,9 @@ func Members(ctx context.Context, url string, authority []byte, token string) ([
 }
 
 func get(ctx context.Context, url string, authority []byte, password string) ([]byte, error) {
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(authority) {
-		return nil, errors.New("the server CA holds no certificate")
+	roots, err := secrets.Pool(authority)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

@@ -220,17 +220,29 @@ func NewAuthority(t *testing.T, dir string) etcd.Authority {
 		Subject: pkix.Name{CommonName: "etcd-server-ca"}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	})
-	serverKey, _, serverDER := makeCertificate(t, caCert, caKey, &x509.Certificate{
+	authority := etcd.Authority{Certificate: certPEM(caDER), Key: keyPEM(t, caKey)}
+	write(t, dir, "ca.crt", authority.Certificate)
+	makeServing(t, dir, caCert, caKey)
+	return authority
+}
+
+// makeServing makes a serving certificate of an authority and writes it to where
+// etcd reads it.
+func makeServing(t *testing.T, dir string, authority *x509.Certificate, authorityKey *ecdsa.PrivateKey) {
+	t.Helper()
+	key, _, der := makeCertificate(t, authority, authorityKey, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "etcd-server"}, DNSNames: []string{"localhost"},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
-	authority := etcd.Authority{Certificate: certPEM(caDER), Key: keyPEM(t, caKey)}
-	for name, content := range map[string][]byte{"ca.crt": authority.Certificate, "server.crt": certPEM(serverDER), "server.key": keyPEM(t, serverKey)} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	write(t, dir, "server.crt", certPEM(der))
+	write(t, dir, "server.key", keyPEM(t, key))
+}
+
+func write(t *testing.T, dir, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	return authority
 }
 
 func makeCertificate(t *testing.T, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, template *x509.Certificate) (*ecdsa.PrivateKey, *x509.Certificate, []byte) {

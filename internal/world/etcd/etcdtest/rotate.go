@@ -4,9 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"os"
-	"path/filepath"
 )
 
 // RenewServing gives the members a new serving certificate of the same
@@ -21,15 +18,7 @@ func (c *Cluster) RenewServing() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	key, _, der := makeCertificate(c.t, authority, pair.PrivateKey.(*ecdsa.PrivateKey), &x509.Certificate{
-		Subject: pkix.Name{CommonName: "etcd-server"}, DNSNames: []string{"localhost"},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
-	for name, content := range map[string][]byte{"server.crt": certPEM(der), "server.key": keyPEM(c.t, key)} {
-		if err := os.WriteFile(filepath.Join(c.dir, name), content, 0o600); err != nil {
-			c.t.Fatal(err)
-		}
-	}
+	makeServing(c.t, c.dir, authority, pair.PrivateKey.(*ecdsa.PrivateKey))
 }
 
 // RotateAuthority gives the members a new authority and serving certificate,
