@@ -77,6 +77,16 @@ func start(t *testing.T, servers map[string]*backend, port uint16, timing Timing
 	return b
 }
 
+// startHealthy starts a quick balancer in front of n servers and waits until all of them are well.
+func startHealthy(t *testing.T, n int) (*Balancer, map[string]*backend) {
+	t.Helper()
+	servers, port := startBackends(t, n)
+	b := start(t, servers, port, quick)
+	b.SetBackends(list(servers))
+	NewWithT(t).Eventually(healthy(b)).Should(Equal(n))
+	return b, servers
+}
+
 func list(servers map[string]*backend, excluded ...string) []Backend {
 	var out []Backend
 	for name, s := range servers {
@@ -140,10 +150,7 @@ func TestSpreadsConnectionsAndCounts(t *testing.T) {
 
 func TestPassesDataBothWays(t *testing.T) {
 	g := NewWithT(t)
-	servers, port := startBackends(t, 1)
-	b := start(t, servers, port, quick)
-	b.SetBackends(list(servers))
-	g.Eventually(healthy(b)).Should(Equal(1))
+	b, _ := startHealthy(t, 1)
 	conn, _ := connect(t, b)
 	_, err := io.WriteString(conn, "hello")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -156,10 +163,7 @@ func TestPassesDataBothWays(t *testing.T) {
 
 func TestSickBackendIsTakenOutAndComesBack(t *testing.T) {
 	g := NewWithT(t)
-	servers, port := startBackends(t, 2)
-	b := start(t, servers, port, quick)
-	b.SetBackends(list(servers))
-	g.Eventually(healthy(b)).Should(Equal(2))
+	b, servers := startHealthy(t, 2)
 	conn, first := connect(t, b)
 
 	servers[first].sick.Store(true)
@@ -211,10 +215,7 @@ func TestExcludedBackendIsDrained(t *testing.T) {
 
 func TestExclusionTakenBackInTimeKeepsConnections(t *testing.T) {
 	g := NewWithT(t)
-	servers, port := startBackends(t, 1)
-	b := start(t, servers, port, quick)
-	b.SetBackends(list(servers))
-	g.Eventually(healthy(b)).Should(Equal(1))
+	b, servers := startHealthy(t, 1)
 	conn, name := connect(t, b)
 	b.SetBackends(list(servers, name))
 	b.SetBackends(list(servers))
@@ -240,10 +241,7 @@ func TestDialFailureGoesToTheNext(t *testing.T) {
 
 func TestRemovedBackendLosesConnections(t *testing.T) {
 	g := NewWithT(t)
-	servers, port := startBackends(t, 1)
-	b := start(t, servers, port, quick)
-	b.SetBackends(list(servers))
-	g.Eventually(healthy(b)).Should(Equal(1))
+	b, _ := startHealthy(t, 1)
 	conn, _ := connect(t, b)
 	b.SetBackends(nil)
 	_, err := conn.Read(make([]byte, 1))

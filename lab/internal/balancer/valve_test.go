@@ -20,10 +20,7 @@ func silent(conn net.Conn) bool {
 
 func TestBlackholeTakesEverythingAndPassesNothingOn(t *testing.T) {
 	g := NewWithT(t)
-	servers, port := startBackends(t, 2)
-	b := start(t, servers, port, quick)
-	b.SetBackends(list(servers))
-	g.Eventually(healthy(b)).Should(Equal(2))
+	b, _ := startHealthy(t, 2)
 	old, name := connect(t, b)
 	g.Expect(name).NotTo(BeEmpty())
 
@@ -48,10 +45,7 @@ func TestBlackholeTakesEverythingAndPassesNothingOn(t *testing.T) {
 
 func TestBlackholeDoesNotHoldUpTheEnd(t *testing.T) {
 	g := NewWithT(t)
-	servers, port := startBackends(t, 1)
-	b := start(t, servers, port, quick)
-	b.SetBackends(list(servers))
-	g.Eventually(healthy(b)).Should(Equal(1))
+	b, _ := startHealthy(t, 1)
 	conn, _ := connect(t, b)
 	b.SetBlackhole(true)
 	_, err := conn.Write([]byte("x"))

@@ -37,8 +37,7 @@ func playDelete(ctx context.Context, r *Run) error {
 	if err := mid.RunSlowPods(ctx, 3); err != nil {
 		return err
 	}
-	r.Note("setting the version of the control plane to %s", versionNew)
-	if err := mid.PatchPlane(ctx, fields{"version": versionNew}); err != nil {
+	if err := mid.setVersion(ctx, versionNew); err != nil {
 		return err
 	}
 	if err := r.WaitFor(ctx, "a server that is draining", 5*time.Minute, mid.draining); err != nil {

@@ -29,8 +29,7 @@ func playEndpointBlackhole(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	r.Note("setting the version of the control plane to %s", versionNew)
-	if err := i.PatchPlane(ctx, fields{"version": versionNew}); err != nil {
+	if err := i.setVersion(ctx, versionNew); err != nil {
 		return err
 	}
 	if err := r.waitEvent(ctx, "the replacement to join", patience, func(e timeline.Event) bool {

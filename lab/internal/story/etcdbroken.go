@@ -49,8 +49,7 @@ func playEtcdBroken(ctx context.Context, r *Run) error {
 	}
 	r.Check("control plane", "nothing is replaced for a broken etcd that nobody has given up", len(timeline.Departures(r.Log.Events())) == 0,
 		"%d servers leave", len(timeline.Departures(r.Log.Events())))
-	r.Note("setting the version of the control plane to %s", versionNew)
-	if err := i.PatchPlane(ctx, fields{"version": versionNew}); err != nil {
+	if err := i.setVersion(ctx, versionNew); err != nil {
 		return err
 	}
 	if err := i.end(ctx, versionNew, 8*time.Minute); err != nil {

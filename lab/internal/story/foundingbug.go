@@ -118,10 +118,15 @@ func memoryFigure(peak int64) timeline.Figure {
 	}
 }
 
+// setVersion asks for another version, as a user does.
+func (c *Cluster) setVersion(ctx context.Context, version string) error {
+	c.r.Note("setting the version of the control plane to %s", version)
+	return c.PatchPlane(ctx, fields{"version": version})
+}
+
 // upgrade sets the version and waits until every server has it.
 func (c *Cluster) upgrade(ctx context.Context, version string) error {
-	c.r.Note("setting the version of the control plane to %s", version)
-	if err := c.PatchPlane(ctx, fields{"version": version}); err != nil {
+	if err := c.setVersion(ctx, version); err != nil {
 		return err
 	}
 	return c.WaitComplete(ctx, c.Spec.Servers, version, patience)

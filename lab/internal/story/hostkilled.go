@@ -21,18 +21,8 @@ var hostKilledDraining = Story{
 }
 
 func playHostKilledDraining(ctx context.Context, r *Run) error {
-	i, err := r.incident(ctx, Spec{Name: "draining", Servers: 3, Version: versionOld, MaxSurge: 1, DrainSeconds: 60}, stopSeconds)
+	i, victim, err := r.drainingIncident(ctx, "draining", stopSeconds)
 	if err != nil {
-		return err
-	}
-	victim, err := i.follower(ctx)
-	if err != nil {
-		return err
-	}
-	if err := i.deleteMachine(ctx, victim); err != nil {
-		return err
-	}
-	if err := i.waitDraining(ctx, victim); err != nil {
 		return err
 	}
 	if err := i.killHost(ctx, victim); err != nil {

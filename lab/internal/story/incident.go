@@ -117,6 +117,23 @@ func (c *Cluster) deleteMachine(ctx context.Context, m *clusterv1.Machine) error
 	return nil
 }
 
+// drainingIncident is an incident of three servers, one of which core drains: a follower that was deleted, with pods that
+// need some seconds to stop.
+func (r *Run) drainingIncident(ctx context.Context, name string, podSeconds int) (*incident, *clusterv1.Machine, error) {
+	i, err := r.incident(ctx, Spec{Name: name, Servers: 3, Version: versionOld, MaxSurge: 1, DrainSeconds: 60}, podSeconds)
+	if err != nil {
+		return nil, nil, err
+	}
+	victim, err := i.follower(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := i.deleteMachine(ctx, victim); err != nil {
+		return nil, nil, err
+	}
+	return i, victim, i.waitDraining(ctx, victim)
+}
+
 // waitEvent waits until the run's log has an event.
 func (r *Run) waitEvent(ctx context.Context, what string, limit time.Duration, is func(timeline.Event) bool) error {
 	return r.WaitFor(ctx, what, limit, func(context.Context) (bool, string, error) {

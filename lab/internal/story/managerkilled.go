@@ -25,8 +25,7 @@ func playManagerKilled(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	r.Note("setting the version of the control plane to %s", versionNew)
-	if err := i.PatchPlane(ctx, fields{"version": versionNew}); err != nil {
+	if err := i.setVersion(ctx, versionNew); err != nil {
 		return err
 	}
 	killing := r.keepKilling(ctx)
@@ -105,8 +104,7 @@ func playManagerUpgraded(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	r.Note("setting the version of the control plane to %s", versionNew)
-	if err := i.PatchPlane(ctx, fields{"version": versionNew}); err != nil {
+	if err := i.setVersion(ctx, versionNew); err != nil {
 		return err
 	}
 	if err := r.waitEvent(ctx, "a replacement to be created", patience, func(e timeline.Event) bool {

@@ -81,18 +81,8 @@ var nodeDeletedLeaving = Story{
 }
 
 func playNodeDeletedLeaving(ctx context.Context, r *Run) error {
-	i, err := r.incident(ctx, Spec{Name: "impatient", Servers: 3, Version: versionOld, MaxSurge: 1, DrainSeconds: 60}, briefSeconds)
+	i, victim, err := r.drainingIncident(ctx, "impatient", briefSeconds)
 	if err != nil {
-		return err
-	}
-	victim, err := i.follower(ctx)
-	if err != nil {
-		return err
-	}
-	if err := i.deleteMachine(ctx, victim); err != nil {
-		return err
-	}
-	if err := i.waitDraining(ctx, victim); err != nil {
 		return err
 	}
 	if err := i.deleteNode(ctx, victim); err != nil {

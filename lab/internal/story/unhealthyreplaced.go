@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -87,9 +88,8 @@ func (i *incident) checkRecord(ctx context.Context, victim string) error {
 	if err != nil {
 		return err
 	}
-	status, _ := plane.Object["status"].(map[string]any)
-	last, _ := status["lastRemediation"].(map[string]any)
-	i.r.Check("control plane", "the last remediation is on record", last["machine"] == victim, "%v", last)
+	last, _, _ := unstructured.NestedString(plane.Object, "status", "lastRemediation", "machine")
+	i.r.Check("control plane", "the last remediation is on record", last == victim, "of %q", last)
 	_, open := plane.GetAnnotations()["controlplane.cluster.x-k8s.io/remediation-in-progress"]
 	i.r.Check("control plane", "no remediation is left open", !open, "open: %t", open)
 	return nil
