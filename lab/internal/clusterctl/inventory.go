@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
@@ -69,6 +72,9 @@ func Register(ctx context.Context, management *rest.Config, providers []Installe
 		return err
 	}
 	if err := createInventoryKind(ctx, c); err != nil {
+		return err
+	}
+	if err := awaitDiscovery(ctx, c); err != nil {
 		return err
 	}
 	for _, p := range providers {
@@ -136,6 +142,26 @@ func createInventoryKind(ctx context.Context, c client.WithWatch) error {
 		if err != nil {
 			return fmt.Errorf("wait until kind %s is served: %w", kind.GetName(), err)
 		}
+	}
+	return nil
+}
+
+// discoveryTime is how long a kind that is served may take to be found.
+const discoveryTime = 30 * time.Second
+
+// awaitDiscovery waits until clients find the kind of the inventory's entries. An API server reports a kind as established
+// a moment before its discovery lists it, and no watch tells of that.
+func awaitDiscovery(ctx context.Context, c client.Client) error {
+	kind := clusterctlv1.GroupVersion.WithKind("Provider")
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, discoveryTime, true, func(context.Context) (bool, error) {
+		_, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if meta.IsNoMatchError(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s is found: %w", kind, err)
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func TestBoot(t *testing.T) {
 		{"echo $(hostname) is $(cat /etc/hostname)", "m1 is m1"},
 		{"systemctl is-active rke2-server; systemctl is-active rke2-agent; systemctl is-enabled rke2-agent.service", "active\ninactive\nmasked"},
 		{"journalctl -u rke2-server.service -n 1", "stub started: server mode quick"},
-		{"cat /run/lab/instance.json", `{"name":"m1","cluster":"c1","ip":"` + info.IP.String() + `","providerID":"lab://c1/m1","failureDomain":"fd1"}`},
+		{"cat /run/lab/instance.json", `{"name":"m1","hostname":"m1","cluster":"c1","ip":"` + info.IP.String() + `","providerID":"lab://c1/m1","failureDomain":"fd1"}`},
 		{"touch /usr/mine 2>&1 | grep -c Read-only", "1"},
 		{"touch /proc/sys/kernel/panic; echo 1 2>/dev/null > /proc/sys/kernel/panic || echo refused", "refused"},
 		{"ls -A " + m.runDir, ""},
