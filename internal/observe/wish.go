@@ -32,6 +32,7 @@ func controlPlane(s *scope.Scope) model.ControlPlane {
 		Deleting:                 !cp.DeletionTimestamp.IsZero(),
 		Initialized:              s.InitializedOnRecord(),
 		ExternalDatastore:        hasExternalDatastore(s),
+		HiddenEtcd:               hasHiddenEtcd(s),
 		ExcludeFromLoadBalancers: cp.Annotations[controlplanev1.LoadBalancerExclusionAnnotation] != "false",
 		LoadBalancerSettle:       loadBalancerSettle,
 		Remediation:              remediationPolicy(cp),
@@ -41,8 +42,12 @@ func controlPlane(s *scope.Scope) model.ControlPlane {
 // hasExternalDatastore is also true for clusters of the legacy kind, whose
 // etcd can't be reached: their membership is left to RKE2.
 func hasExternalDatastore(s *scope.Scope) bool {
+	return hasHiddenEtcd(s) || s.ControlPlane.Spec.ServerConfig.ExternalDatastoreSecret != nil
+}
+
+func hasHiddenEtcd(s *scope.Scope) bool {
 	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
-	return legacy || s.ControlPlane.Spec.ServerConfig.ExternalDatastoreSecret != nil
+	return legacy && s.ControlPlane.Spec.ServerConfig.ExternalDatastoreSecret == nil
 }
 
 // problems are faults that admission refuses today, but that an object stored

@@ -64,7 +64,7 @@ var dataIsNotStartedOver = Rule{
 	Name: "data_is_not_started_over",
 	Why:  "A new first server would begin with an empty etcd under the old name.",
 	decide: func(v *view) (model.Decision, bool) {
-		if !v.ControlPlane.Initialized || len(v.machines) > 0 || v.ControlPlane.ExternalDatastore {
+		if !v.ControlPlane.Initialized || len(v.machines) > 0 || v.dataAreElsewhere() {
 			return pass()
 		}
 		return wait(model.Wait{
@@ -189,9 +189,10 @@ func (v *view) templateWait(message string) model.Wait {
 
 // registrationRefused holds joining servers back when the address that they
 // would register at refuses connections. A time-out is no proof: the nodes may
-// reach what the management cluster does not.
+// reach what the management cluster does not. Where the data are elsewhere, and
+// no server is left, the next one registers with nobody.
 func (v *view) registrationRefused() (model.Wait, bool) {
-	if !v.Cluster.Registration.Known || v.Cluster.Registration.Value {
+	if !v.Cluster.Registration.Known || v.Cluster.Registration.Value || v.dataAreElsewhere() && len(v.staying) == 0 {
 		return model.Wait{}, false
 	}
 	return model.Wait{

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/drover-project/drover/internal/model"
-	"github.com/drover-project/drover/internal/quorum"
 )
 
 // brokenOutdatedServerGoesFirst replaces an outdated server that is proven
@@ -18,15 +17,8 @@ var brokenOutdatedServerGoesFirst = Rule{
 	Name: "broken_outdated_server_goes_first",
 	Why:  "A rollout is often the cure of a broken server; with its voter down no other server can join.",
 	decide: func(v *view) (model.Decision, bool) {
-		if v.ControlPlane.ExternalDatastore {
-			return pass()
-		}
 		for _, m := range v.outdated() {
-			member, listed := v.MemberOf(m.Name)
-			if !listed || member.Healthy() || !v.hostIsDead(m) {
-				continue
-			}
-			if quorum.AfterRemoval(v.Etcd.Members.Value, member.ID).OK {
+			if v.isDeadWeight(m) {
 				return do(model.DeleteMachine{Machine: m.Name, Why: "its host is dead and it is outdated: " + strings.Join(m.Outdated, ", ")})
 			}
 		}

@@ -134,12 +134,7 @@ func (v *view) mayBeUnmatched(m *model.Machine) bool {
 // hindersWithoutMembers is for an external datastore: its data survive all
 // servers, but somebody must answer.
 func (v *view) hindersWithoutMembers(m *model.Machine) (model.Wait, bool) {
-	for _, other := range v.staying {
-		if other != m && other.Alive() {
-			return v.hindersTurn(m)
-		}
-	}
-	if v.ControlPlane.Remediation.SingleServer {
+	if v.anotherWorks(m) || v.ControlPlane.Remediation.SingleServer {
 		return v.hindersTurn(m)
 	}
 	return v.singleServerWait(m, "no other server works"), true

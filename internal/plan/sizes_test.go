@@ -13,6 +13,7 @@ const whyOutdated = "it is outdated: version v1.36.3+rke2r1, wanted v1.36.3+rke2
 // With an external datastore no rule asks for members, which are never known.
 func TestExternalDatastore(t *testing.T) {
 	refused := func(s *model.Snapshot) { s.Cluster.Registration = model.Known(false, now) }
+	hidden := func(s *model.Snapshot) { s.ControlPlane.HiddenEtcd = true }
 	run(t, []tcase{
 		{name: "settled", given: healthy(3, external), rule: plan.Settled},
 		{name: "an even number is as good", given: healthy(2, external), rule: plan.Settled},
@@ -20,6 +21,12 @@ func TestExternalDatastore(t *testing.T) {
 		{name: "one at a time", given: healthy(2, external, replicas(4), joining(3)), rule: "one_server_joins_at_a_time", blames: "cp-3"},
 		{name: "no join where registration is refused", given: healthy(2, external, replicas(3), refused), rule: "missing_server_is_created", blames: "10.0.0.1:9345"},
 		{name: "all servers gone: the data are elsewhere", given: healthy(0, external, replicas(3)), action: model.CreateMachine{Purpose: model.ScaleUp}, rule: "missing_server_is_created"},
+		{name: "all servers gone, and nothing listens where they registered", given: healthy(0, external, replicas(3), refused), action: model.CreateMachine{Purpose: model.ScaleUp}, rule: "missing_server_is_created"},
+		{name: "all servers gone, and the data with them: etcd is inside", given: healthy(0, external, hidden, replicas(3)), rule: "data_is_not_started_over", blames: "cp"},
+		{name: "the outdated one whose host is dead goes first", given: healthy(3, external, outdated(1, 2, 3), notReady(2)), action: model.DeleteMachine{Machine: "cp-2", Why: "its host is dead and " + whyOutdated}, rule: "broken_outdated_server_goes_first"},
+		{name: "it stays while no other answers", given: healthy(2, external, outdated(1, 2), notReady(1), notReady(2)), rule: "control_plane_is_healthy", blames: "cp-1"},
+		{name: "scale down by the dead one", given: healthy(3, external, replicas(2), notReady(3)), action: model.DeleteMachine{Machine: "cp-3", Why: "there are more servers than wished, and its host is dead"}, rule: "broken_surplus_goes_first"},
+		{name: "which stays while no other answers", given: healthy(3, external, replicas(2), notReady(1), notReady(2), notReady(3)), rule: "control_plane_is_healthy", blames: "cp-1"},
 		{name: "rollout: the new one first", given: healthy(3, external, outdated(1, 2, 3)), action: model.CreateMachine{Purpose: model.Surge}},
 		{name: "then the old one", given: healthy(4, external, replicas(3), outdated(1, 2, 3)), action: model.DeleteMachine{Machine: "cp-1", Why: whyOutdated}},
 		{name: "without surge the old one first", given: healthy(3, external, surge(0), outdated(1, 2, 3)), action: model.DeleteMachine{Machine: "cp-1", Why: whyOutdated}},

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"github.com/drover-project/drover/internal/model"
-	"github.com/drover-project/drover/internal/quorum"
 )
 
 // brokenSurplusGoesFirst scales down by the server that is broken anyway. All
@@ -11,15 +10,11 @@ var brokenSurplusGoesFirst = Rule{
 	Name: "broken_surplus_goes_first",
 	Why:  "With more servers than wished, the one that is dead costs nothing; a healthy one in its place would cost tolerance.",
 	decide: func(v *view) (model.Decision, bool) {
-		if v.ControlPlane.ExternalDatastore || len(v.staying) <= v.ControlPlane.Replicas {
+		if len(v.staying) <= v.ControlPlane.Replicas {
 			return pass()
 		}
 		for _, m := range v.staying {
-			member, listed := v.MemberOf(m.Name)
-			if !listed || !member.Voter() || member.Healthy() || !v.hostIsDead(m) {
-				continue
-			}
-			if quorum.AfterRemoval(v.Etcd.Members.Value, member.ID).OK {
+			if v.joined(m) && v.isDeadWeight(m) {
 				return do(model.DeleteMachine{Machine: m.Name, Why: "there are more servers than wished, and its host is dead"})
 			}
 		}

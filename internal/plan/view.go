@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/drover-project/drover/internal/model"
+	"github.com/drover-project/drover/internal/quorum"
 )
 
 // view is a Snapshot with the derived sets that several rules need. It holds
@@ -203,4 +204,28 @@ func (v *view) hostIsDead(m *model.Machine) bool {
 		return true
 	}
 	return node.Ready != model.Yes && v.Now.Sub(node.ReadySince) >= model.DeadAfter
+}
+
+// isDeadWeight tells whether it is proven that a server does nothing any more,
+// and that nothing is lost with it: the others have the quorum, or answer where
+// the data are in an external datastore.
+func (v *view) isDeadWeight(m *model.Machine) bool {
+	if !v.hostIsDead(m) {
+		return false
+	}
+	if v.ControlPlane.ExternalDatastore {
+		return v.anotherWorks(m)
+	}
+	member, listed := v.MemberOf(m.Name)
+	return listed && !member.Healthy() && quorum.AfterRemoval(v.Etcd.Members.Value, member.ID).OK
+}
+
+// anotherWorks tells whether there is another server that stays and answers.
+func (v *view) anotherWorks(than *model.Machine) bool {
+	return slices.ContainsFunc(v.staying, func(m *model.Machine) bool { return m != than && m.Alive() })
+}
+
+// dataAreElsewhere tells whether the data survive all servers.
+func (v *view) dataAreElsewhere() bool {
+	return v.ControlPlane.ExternalDatastore && !v.ControlPlane.HiddenEtcd
 }

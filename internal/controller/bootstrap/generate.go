@@ -25,7 +25,7 @@ func (r *Reconciler) generate(ctx context.Context, t *target) error {
 	if err != nil {
 		return err
 	}
-	if in.Role == render.FirstServer {
+	if in.Role == render.FirstServer && !t.dataOutlived {
 		// The lock comes last: a machine whose data cannot be made must not keep others from starting the cluster.
 		if err := r.lock(ctx, t); err != nil {
 			return err
@@ -88,6 +88,9 @@ func (r *Reconciler) input(ctx context.Context, t *target, controlPlane *control
 	}
 	if in.Role, err = role(t, controlPlane, servers); err != nil {
 		return in, err
+	}
+	if in.Role == render.JoiningServer && in.Server.ExternalDatastoreSecret != nil && !join.hasServer() {
+		in.Role, t.dataOutlived = render.FirstServer, true
 	}
 	if in.Role == render.FirstServer {
 		in.CAs, err = r.certificates(ctx, t, controlPlane)

@@ -63,6 +63,15 @@ func (r registration) host() (string, error) {
 	return r.through(wanted)
 }
 
+// hasServer tells whether there is a server that the machine can join through. With an external datastore it does not
+// need one: RKE2, as K3s (https://docs.k3s.io/datastore/ha), then takes the cluster's certificates out of the datastore.
+func (r registration) hasServer() bool {
+	_, err := r.host()
+	return err == nil && slices.ContainsFunc(r.servers, func(m clusterv1.Machine) bool {
+		return m.Status.NodeRef.IsDefined() && m.DeletionTimestamp.IsZero()
+	})
+}
+
 // certified tells whether a server has the name in its certificate that nodes call with this method. The name of the
 // endpoint and the addresses of servers themselves always are.
 func (r registration) certified(server *clusterv1.Machine, wanted desired.Registration) bool {

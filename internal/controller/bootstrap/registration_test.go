@@ -4,7 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
@@ -109,6 +113,58 @@ func TestURLToJoinThrough(t *testing.T) {
 		host, err := registration{target: &target{machine: &machine, cluster: cluster}, controlPlane: cp, servers: test.servers}.host()
 		if got := supervisor.URL(host); err != nil || got != test.want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, test.want)
+		}
+	}
+}
+
+// With all servers gone and the data in an external datastore the next one comes up from there, whatever the method: an
+// endpoint without servers behind it would not answer either. With etcd inside it would start a second, empty cluster.
+func TestServerThatNobodyIsLeftToJoin(t *testing.T) {
+	for _, method := range []controlplanev1.RegistrationMethod{controlplanev1.RegistrationControlPlaneEndpoint, controlplanev1.RegistrationInternalFirst} {
+		w := newWorld(t)
+		datastore := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "datastore"}, StringData: map[string]string{"endpoint": "postgres://db"}}
+		w.Expect(api.Create(w.ctx, datastore)).To(Succeed())
+		w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) {
+			cp.Spec.RegistrationMethod = method
+			cp.Spec.ServerConfig.ExternalDatastoreSecret = &corev1.ObjectReference{Namespace: w.namespace, Name: "datastore"}
+		})
+		w.provision()
+		w.secrets()
+		w.initialize()
+		w.server("cp-4", nil)
+		secret := w.hasData("cp-4")
+		w.Expect(nodeConfig(w, secret)).NotTo(HaveKey("server"))
+		w.Expect(nodeConfig(w, secret)).To(HaveKeyWithValue("datastore-endpoint", "postgres://db"))
+		w.Expect(filesOf(w, secret)).To(HaveKey("/var/lib/rancher/rke2/server/tls/server-ca.crt"), "the authorities are those in the datastore")
+		w.Expect(apierrors.IsNotFound(api.Get(w.ctx, w.key("demo-lock"), &corev1.ConfigMap{}))).To(BeTrue(), "the lock is of clusters that are not initialized")
+	}
+}
+
+func TestHasServer(t *testing.T) {
+	gone := madeWith("b", "", "{}")
+	gone.DeletionTimestamp = ptr.To(metav1.Now())
+	booting := madeWith("c", "", "{}")
+	booting.Status.NodeRef.Name = ""
+	for name, test := range map[string]struct {
+		method  controlplanev1.RegistrationMethod
+		listed  []string
+		servers []clusterv1.Machine
+		want    bool
+	}{
+		"one that stays":                    {"", nil, []clusterv1.Machine{madeWith("a", "", "{}")}, true},
+		"one that leaves":                   {"", nil, []clusterv1.Machine{gone}, false},
+		"one that has not joined":           {"", nil, []clusterv1.Machine{booting}, false},
+		"one that stays, and is listed":     {"internal-first", []string{"10.0.0.1"}, []clusterv1.Machine{madeWith("a", "", "{}")}, true},
+		"one that stays, and is not listed": {"internal-first", nil, []clusterv1.Machine{madeWith("a", "", "{}")}, false},
+	} {
+		cp := &controlplanev1.RKE2ControlPlane{}
+		cp.Spec.RegistrationMethod, cp.Status.AvailableServerIPs = test.method, test.listed
+		machine := madeWith("x", "", "{}")
+		cluster := &clusterv1.Cluster{}
+		cluster.Spec.ControlPlaneEndpoint.Host = "10.0.0.9"
+		join := registration{target: &target{machine: &machine, cluster: cluster}, controlPlane: cp, servers: test.servers}
+		if got := join.hasServer(); got != test.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

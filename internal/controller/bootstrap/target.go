@@ -35,6 +35,9 @@ type target struct {
 	joined string
 	// secretsFound is true once the Secrets of the cluster that the machine needs were found.
 	secretsFound bool
+	// dataOutlived is true for a server that joins nobody although its cluster is initialized: all its servers are gone,
+	// and their data are in an external datastore.
+	dataOutlived bool
 	// boot is what is known of the machine once it has its data.
 	boot *boot
 }
