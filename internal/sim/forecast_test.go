@@ -227,6 +227,30 @@ func TestForecastWithExternalDatastore(t *testing.T) {
 	}
 }
 
+// What a health check says, and that a server is the replacement of another,
+// comes from the Snapshot; retries count on the clock of the model.
+func TestForecastKnowsUnhealthyServers(t *testing.T) {
+	s := fleet(3, 1, false)
+	s.Machines[1].Unhealthy = &model.Mark{Since: s.Now.Add(-time.Minute), Why: "the disk is full"}
+	s.ControlPlane.Remediation = model.RemediationPolicy{MinHealthyPeriod: time.Hour}
+	f := foresee(t, s)
+	told := func(e Event) bool { return e.Server == "m2" && strings.Contains(e.Text, "the disk is full") }
+	if !f.Settled || f.Totals.Replaced != 1 || !slices.ContainsFunc(f.Events, told) {
+		t.Errorf("%+v", f)
+	}
+
+	most := 1
+	s.ControlPlane.Remediation.MaxRetry = &most
+	s.Machines[1].RemediationFor = &model.Remediation{Machine: "m0", At: s.Now.Add(-time.Minute), Retry: 1}
+	if f := foresee(t, s); f.Settled || len(f.Events) > 0 || len(f.Waits) != 1 || !strings.Contains(f.Waits[0].Message, "it replaces m0, and 1 replacements in a row are the limit") {
+		t.Errorf("%+v", f)
+	}
+	s.Machines[1].RemediationFor.At = s.Now.Add(-2 * time.Hour)
+	if f := foresee(t, s); !f.Settled || f.Totals.Replaced != 1 {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestForecastNeedsToSee(t *testing.T) {
 	s := fleet(3, 1, true)
 	s.Etcd.Members = model.Unknown[[]model.Member]("no voter answered", s.Now)

@@ -192,12 +192,15 @@ func (f *forecaster) ranks() Names {
 // made one after the other just now.
 func (f *forecaster) born(name string) time.Time {
 	if m, ok := f.real.MachineByName(name); ok {
-		return m.Created.Add(epoch.Sub(f.real.Now))
+		return f.clock(m.Created)
 	}
 	number := 0
 	_, _ = fmt.Sscanf(name, "new-%d", &number)
 	return epoch.Add(-momentAgo + time.Duration(number)*time.Millisecond)
 }
+
+// clock gives a time of the Snapshot on the clock of the model.
+func (f *forecaster) clock(t time.Time) time.Time { return t.Add(epoch.Sub(f.real.Now)) }
 
 // dress gives a Machine of the model what only the Snapshot knows of it.
 func (f *forecaster) dress(m *model.Machine, s Server) {
@@ -216,6 +219,12 @@ func (f *forecaster) dress(m *model.Machine, s Server) {
 	m.Version, m.FailureDomain, m.DeletionWished = was.Version, was.FailureDomain, was.DeletionWished
 	if s.has(Outdated) {
 		m.Outdated = was.Outdated
+	}
+	if m.Unhealthy != nil && was.Unhealthy != nil {
+		m.Unhealthy = was.Unhealthy
+	}
+	if r := was.RemediationFor; r != nil {
+		m.RemediationFor = &model.Remediation{Machine: r.Machine, At: f.clock(r.At), Retry: r.Retry}
 	}
 	if s.has(ForeignHook) {
 		m.ForeignPreTerminate = was.ForeignPreTerminate
