@@ -47,14 +47,44 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
 	for i := range s.Etcd.Members.Value {
 		m := &s.Etcd.Members.Value[i]
+		if early := earlyJoiner(s, m); early != "" {
+			own := *m
+			own.Machine, m = early, &own
+		}
 		at, err := out.place(out.nameOf(m, before), before)
 		if err != nil {
 			return nil, err
 		}
 		out.View.Servers[at] |= memberSight(s, m)
 		out.IDs[at] = m.ID
+		if m.Machine != s.Etcd.Members.Value[i].Machine {
+			// A host that joins is there, whoever has reported it.
+			out.View.Servers[at] |= Sight(Provisioned)
+		}
 	}
 	return out, nil
+}
+
+// earlyJoiner is the Machine of a learner that no Machine is known for, when
+// that can be one only: the host has joined before core has written its
+// addresses into the Machine, by which the learner would be known. Empty for
+// any other member.
+func earlyJoiner(s *model.Snapshot, member *model.Member) string {
+	if member.Machine != "" || member.Voter() {
+		return ""
+	}
+	name := ""
+	for i := range s.Machines {
+		m := &s.Machines[i]
+		if _, listed := s.MemberOf(m.Name); listed || len(m.Addresses) > 0 || m.NodeName != "" {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = m.Name
+	}
+	return name
 }
 
 func anyNodeKnown(s *model.Snapshot) bool {

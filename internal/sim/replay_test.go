@@ -130,6 +130,37 @@ func TestReplayFollowsANodeThatCoreFoundFirst(t *testing.T) {
 	}
 }
 
+// A host may join before core has told the Machine's addresses, by which its
+// learner would be known. Whose it is follows while there is one such Machine,
+// and what does not follow is a gap.
+func TestReplayFollowsAServerThatJoinsEarly(t *testing.T) {
+	early := func(others int) []observed {
+		all := record(t, Options{Servers: 3, Surge: 1}, 1)
+		at := slices.IndexFunc(all, func(x observed) bool {
+			return slices.ContainsFunc(x.snapshot.Etcd.Members.Value, func(m model.Member) bool { return !m.Started() })
+		})
+		s := &all[at].snapshot
+		s.Machines, s.Etcd.Members.Value = slices.Clone(s.Machines), slices.Clone(s.Etcd.Members.Value)
+		learner := slices.IndexFunc(s.Etcd.Members.Value, func(m model.Member) bool { return !m.Started() })
+		joiner := slices.IndexFunc(s.Machines, func(m model.Machine) bool { return m.Name == s.Etcd.Members.Value[learner].Machine })
+		s.Etcd.Members.Value[learner].Machine, s.Etcd.Members.Value[learner].UnmatchedSince = "", s.Now
+		s.Machines[joiner].InfrastructureReady, s.Machines[joiner].Addresses = false, nil
+		for i := range others {
+			m := s.Machines[joiner]
+			m.Name = []string{"x", "y"}[i]
+			s.Machines = append(s.Machines, m)
+		}
+		all[at].decision, all[at].done = plan.Decide(*s), false
+		return all
+	}
+	if err := replay(early(0)); err != nil {
+		t.Error(err)
+	}
+	if err := replay(early(1)); !IsGap(err) {
+		t.Errorf("two Machines that it may be of: %v", err)
+	}
+}
+
 // What can't have happened is a gap between model and reality, and is named.
 func TestReplayFindsWhatTheModelCanNotDo(t *testing.T) {
 	all := record(t, Options{Servers: 3, Surge: 1}, 1)
