@@ -47,7 +47,7 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
 	for i := range s.Etcd.Members.Value {
 		m := &s.Etcd.Members.Value[i]
-		if early := earlyJoiner(s, m); early != "" {
+		if early := earlyJoiner(s, m, before); early != "" {
 			own := *m
 			own.Machine, m = early, &own
 		}
@@ -65,13 +65,18 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	return out, nil
 }
 
-// earlyJoiner is the Machine of a learner that no Machine is known for, when
+// earlyJoiner is the Machine of a new member that no Machine is known for, when
 // that can be one only: the host has joined before core has written its
-// addresses into the Machine, by which the learner would be known. Empty for
-// any other member.
-func earlyJoiner(s *model.Snapshot, member *model.Member) string {
-	if member.Machine != "" || member.Voter() {
+// addresses into the Machine, by which the member would be known. Empty for any
+// other member, and for a voter of which nobody knows whether it is new.
+func earlyJoiner(s *model.Snapshot, member *model.Member, before *Sighting) string {
+	if member.Machine != "" || before == nil && member.Voter() {
 		return ""
+	}
+	if before != nil {
+		if i := slices.Index(before.IDs[:], member.ID); i >= 0 && before.View.Servers[i].server().has(NodeRef) {
+			return "" // it had another Machine
+		}
 	}
 	name := ""
 	for i := range s.Machines {
