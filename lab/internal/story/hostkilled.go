@@ -38,6 +38,7 @@ func (i *incident) killHost(ctx context.Context, m *clusterv1.Machine) error {
 		return fmt.Errorf("kill host %s: %w", m.Name, err)
 	}
 	i.hurt[m.Name] = append(i.hurt[m.Name], deadHost...)
+	i.silenced = append(i.silenced, m.Status.NodeRef.Name)
 	return nil
 }
 
