@@ -47,7 +47,8 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
 	for i := range s.Etcd.Members.Value {
 		m := &s.Etcd.Members.Value[i]
-		if early := earlyJoiner(s, m, before); early != "" {
+		early := earlyJoiner(s, m, before)
+		if early != "" {
 			own := *m
 			own.Machine, m = early, &own
 		}
@@ -57,7 +58,7 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 		}
 		out.View.Servers[at] |= memberSight(s, m)
 		out.IDs[at] = m.ID
-		if m.Machine != s.Etcd.Members.Value[i].Machine {
+		if early != "" {
 			// A host that joins is there, whoever has reported it.
 			out.View.Servers[at] |= Sight(Provisioned)
 		}
