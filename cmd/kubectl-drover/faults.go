@@ -21,6 +21,7 @@ var faultFlags = [...]struct {
 	{sim.NodeDelete, "node-deletes", "Node objects that somebody deletes while their server runs"},
 	{sim.InfraLoss, "infrastructure-losses", "infrastructure machines that disappear with their host"},
 	{sim.Silence, "rke2-silences", "RKE2 stops serving removal annotations for good (0 or 1)"},
+	{sim.EarlyStart, "early-starts", "hosts that run for a while before their infrastructure reports them"},
 	{sim.Foreign, "foreign-hooks", "pre-terminate hooks that somebody else puts on Machines"},
 	{sim.HookLoss, "hook-losses", "Machines off which somebody strips our hooks"},
 	{sim.UserDelete, "user-deletes", "Machines that a user deletes"},

@@ -62,6 +62,9 @@ func (l *liveEtcd) memberOf(machine string) (model.Member, bool) {
 	return model.Member{}, false
 }
 
+// strange is a member of which no Machine is known.
+func (l *liveEtcd) strange() (model.Member, bool) { return l.memberOf("") }
+
 func (l *liveEtcd) byID(id uint64) (model.Member, bool) {
 	for _, m := range l.members {
 		if m.ID == id {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
@@ -133,6 +132,9 @@ func (a *Actor) memberIsGone(ctx context.Context, s *scope.Scope, snap model.Sna
 	if member, listed := live.memberOf(m.Name); listed {
 		return refuse("etcd still lists member %s of Machine %s", member.Label(), m.Name)
 	}
+	if member, is := live.strange(); is && len(m.Status.Addresses) == 0 && a.mayJoin(m) && !scope.ReadInfrastructure(ctx, a.Client, a.Live, m).Missing {
+		return refuse("etcd lists member %s, which may be that of Machine %s: nobody has reported its addresses", member.Label(), m.Name)
+	}
 	return a.joinIsSurvivable(ctx, live, m)
 }
 
@@ -156,9 +158,8 @@ func (a *Actor) joinIsSurvivable(ctx context.Context, live *liveEtcd, m *cluster
 	return refuse("Machine %s may be about to join, and the cluster could not lose it again", m.Name)
 }
 
-// mayJoin tells whether the Machine's host is there and has not been seen in
-// the cluster, and is not too old to come.
+// mayJoin tells whether the Machine's host has not been seen in the cluster and
+// is not too old to come. It may run before its infrastructure reports it.
 func (a *Actor) mayJoin(m *clusterv1.Machine) bool {
-	provisioned := ptr.Deref(m.Status.Initialization.InfrastructureProvisioned, false)
-	return provisioned && !m.Status.NodeRef.IsDefined() && a.Now().Sub(m.CreationTimestamp.Time) < model.JoinTime
+	return !m.Status.NodeRef.IsDefined() && a.Now().Sub(m.CreationTimestamp.Time) < model.JoinTime
 }

@@ -135,6 +135,26 @@ func TestJoinerOfASingleVoter(t *testing.T) {
 	f.Expect(f.do(release)).To(Succeed())
 }
 
+// Its host may run before its infrastructure reports it.
+func TestJoinerThatNobodyHasReported(t *testing.T) {
+	f := setUp(t, 2, 1)
+	f.deletedWhileItJoins(1)
+	f.unreported("m1")
+	f.Expect(f.do(model.ReleasePreTerminateHook{Machine: "m1"})).To(beRefused("may be about to join"))
+}
+
+// Nobody can tell whose member is the one of a host without known addresses.
+func TestReleaseBesideAStrangeMember(t *testing.T) {
+	f := setUp(t, 4, 4)
+	_, follower, _ := f.roles()
+	release := model.ReleasePreTerminateHook{Machine: follower.Machine}
+	f.deletedWhileItJoins(int(follower.Machine[1] - '0'))
+	f.unreported(follower.Machine)
+	f.Expect(f.do(release)).To(beRefused("may be that of Machine " + follower.Machine))
+	f.actor.Now = func() time.Time { return time.Now().Add(model.JoinTime) }
+	f.Expect(f.do(release)).To(Succeed())
+}
+
 // Two voters can lose one more that joins, but not two.
 func TestTwoJoinersAreNotLetGoTogether(t *testing.T) {
 	f := setUp(t, 4, 2)
@@ -157,6 +177,13 @@ func (f *fixture) deletedWhileItJoins(i int) {
 	f.Expect(f.Management.Status().Update(f.t.Context(), m)).To(Succeed())
 	f.Expect(f.Workload.Delete(f.t.Context(), f.node(fmt.Sprintf("n%d", i)))).To(Succeed())
 	f.leave(m.Name, model.PhaseWaitingForPreTerm)
+}
+
+// unreported makes a Machine one whose infrastructure has not said anything yet.
+func (f *fixture) unreported(name string) {
+	m := f.machine(name)
+	m.Status.Addresses, m.Status.Initialization.InfrastructureProvisioned = nil, nil
+	f.Expect(f.Management.Status().Update(f.t.Context(), m)).To(Succeed())
 }
 
 func TestDeadHost(t *testing.T) {

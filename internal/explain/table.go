@@ -139,10 +139,18 @@ var table = map[string]Entry{
 		Next:    "etcd's list confirms it and the host is released; without an answer of RKE2 the member is removed through another voter",
 		Options: []string{"nothing has to be done"},
 	},
+	"strange_member_is_settled_first": {
+		Step: MemberRemoval,
+		Next: "the member turns out to be the Machine's and is removed like every other, or it is removed as a leftover; then the host is released",
+		Options: []string{
+			"look at why the infrastructure machine reports no addresses",
+			"delete the infrastructure machine if its host is gone for good",
+		},
+	},
 	"joiner_is_let_in_first": {
 		Step:    MemberRemoval,
 		Next:    "the server joins and is then removed like every other, or is released when it is too old to join",
-		Options: []string{"let another server join, or wait"},
+		Options: []string{"let another server join, or wait", "delete the infrastructure machine if its host is not coming"},
 	},
 	"etcd_confirms_removal": {
 		Step:    Release,

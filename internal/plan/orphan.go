@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/drover-project/drover/internal/model"
@@ -52,13 +53,14 @@ func (v *view) abandoned(member model.Member) bool {
 	return v.Now.Sub(member.UnmatchedSince) >= grace
 }
 
-// someMachineMayOwnIt tells whether a Machine without a member exists whose
-// addresses are not known yet: any unmatched member could be its own.
-func (v *view) someMachineMayOwnIt() bool {
-	for _, m := range v.machines {
-		if _, listed := v.MemberOf(m.Name); !listed && len(m.Addresses) == 0 {
-			return true
-		}
-	}
-	return false
+// someMachineMayOwnIt tells whether a Machine exists that may own any unmatched
+// member.
+func (v *view) someMachineMayOwnIt() bool { return slices.ContainsFunc(v.machines, v.mayOwnAMember) }
+
+// mayOwnAMember tells whether an unmatched member could be that of the Machine:
+// nobody has reported the addresses yet by which it would be known, and the host
+// may be there.
+func (v *view) mayOwnAMember(m *model.Machine) bool {
+	_, listed := v.MemberOf(m.Name)
+	return !listed && len(m.Addresses) == 0 && !m.HostGone()
 }

@@ -38,6 +38,7 @@ func rules() []Rule {
 		quorumSurvivesRemoval,
 		leaderMovesFirst,
 		memberIsRemoved,
+		strangeMemberIsSettledFirst,
 		joinerIsLetInFirst,
 		etcdConfirmsRemoval,
 		specCanBeFollowed,

@@ -47,6 +47,9 @@ func TestOrphanMembers(t *testing.T) {
 		{name: "not before", given: healthy(3, orphan(59*time.Second, nil)), rule: "settled"},
 		{name: "not while a Machine without addresses may own it", given: healthy(3, orphan(5*time.Minute, nil), joining(4)), rule: "one_server_joins_at_a_time"},
 		{name: "but after the join window", given: healthy(3, replicas(4), orphan(6*time.Minute, nil), joining(4)), action: gone},
+		{name: "or when the host of that Machine is gone", given: healthy(3, replicas(4), orphan(time.Minute, nil), joining(4), machine(4, func(m *model.Machine) {
+			m.InfrastructureGone = model.Known(true, now)
+		})), action: gone},
 		{name: "a member that answers is somebody's server", given: healthy(3, orphan(time.Hour, func(m *model.Member) { m.Answers = model.Known(true, now) })), rule: "settled"},
 		{name: "a member with a Ready Node too", given: healthy(3, orphan(time.Hour, func(m *model.Member) { m.NodeReady = model.Yes })), rule: "settled"},
 		{name: "a Node that does not report is no proof soon", given: healthy(3, orphan(5*time.Minute, func(m *model.Member) { m.NodeReady = model.Unclear })), rule: "settled"},

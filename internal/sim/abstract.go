@@ -47,21 +47,18 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
 	for i := range s.Etcd.Members.Value {
 		m := &s.Etcd.Members.Value[i]
-		early := earlyJoiner(s, m, before)
-		if early != "" {
-			own := *m
-			own.Machine, m = early, &own
+		name, sight := earlyJoiner(s, m, before), Sight(0)
+		if name != "" {
+			sight = earlySight(s, m)
+		} else {
+			name, sight = out.nameOf(m, before), memberSight(s, m)
 		}
-		at, err := out.place(out.nameOf(m, before), before)
+		at, err := out.place(name, before)
 		if err != nil {
 			return nil, err
 		}
-		out.View.Servers[at] |= memberSight(s, m)
+		out.View.Servers[at] |= sight
 		out.IDs[at] = m.ID
-		if early != "" {
-			// A host that joins is there, whoever has reported it.
-			out.View.Servers[at] |= Sight(Provisioned)
-		}
 	}
 	return out, nil
 }
@@ -71,7 +68,7 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 // addresses into the Machine, by which the member would be known. Empty for any
 // other member, and for a voter of which nobody knows whether it is new.
 func earlyJoiner(s *model.Snapshot, member *model.Member, before *Sighting) string {
-	if member.Machine != "" || before == nil && member.Voter() {
+	if member.Machine != "" || s.Now.Sub(member.UnmatchedSince) >= plan.JoinWindow || before == nil && member.Voter() {
 		return ""
 	}
 	if before != nil {
@@ -91,6 +88,19 @@ func earlyJoiner(s *model.Snapshot, member *model.Member, before *Sighting) stri
 		name = m.Name
 	}
 	return name
+}
+
+// earlySight is what is seen of the member of a host that nobody has reported.
+// The model lets nobody ask it: that takes a Node, and whose that is is known as
+// late.
+func earlySight(s *model.Snapshot, m *model.Member) Sight {
+	own := *m
+	own.Machine, own.Answers = "", model.Unknown[bool]("its Node is not known", s.Now)
+	sight := memberSight(s, &own)
+	out := sight.server()
+	out.setUnmatched(JustSeen)
+	flag(&out, Aged, sight.server().Unmatched() != JustSeen)
+	return Sight(out)
 }
 
 func anyNodeKnown(s *model.Snapshot) bool {

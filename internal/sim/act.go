@@ -259,14 +259,14 @@ func (a actor) removeMember(w *World, c Choice, on int) outcome {
 
 func (a actor) groundHolds(c Choice, s Sight) bool {
 	server := s.server()
-	answers := s.answers() == Answers
+	answers, claimed := s.answers() == Answers, server.Machine() != NoMachine && !server.unclaimed()
 	switch c.Ground {
 	case model.Drained:
 		return a.without&NotLeader != 0 || !server.has(Leader) || !s.healthyVoter()
 	case model.HostDead:
-		return a.without&SilentHost != 0 || !answers && server.Machine() != NoMachine && hostIsDead(s)
+		return a.without&SilentHost != 0 || !answers && claimed && hostIsDead(s)
 	case model.NoMachine:
-		return a.without&SilentHost != 0 || !answers && !server.has(Leader) && server.Machine() == NoMachine && server.Node() != Ready
+		return a.without&SilentHost != 0 || !answers && !server.has(Leader) && !claimed && server.Node() != Ready
 	default:
 		return false
 	}
@@ -282,49 +282,6 @@ func hostIsDead(s Sight) bool {
 		return false
 	}
 	return server.Node() == NoNode || server.Node() == LongNotReady
-}
-
-func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
-	s := &w.Servers[on]
-	if !a.drained(w, *s) {
-		return outcome{}
-	}
-	neverServer := !v.Initialized && !s.has(NodeRef)
-	live := look(w)
-	if a.without&MemberGone == 0 && !neverServer && (live.EtcdUnknown || s.listed()) {
-		return outcome{}
-	}
-	if a.without&MemberGone == 0 && !neverServer && mayJoin(live.Servers[on]) && !live.canLoseOneMore() {
-		return outcome{}
-	}
-	if a.without&OneLetGo == 0 && mayJoin(live.Servers[on]) && live.anotherIsLetGo(on) {
-		return outcome{}
-	}
-	out := outcome{done: true}
-	if s.has(ForeignHook) {
-		out.breach = "I13: somebody else's hook is passed over"
-	}
-	if s.Member() == Voter && w.Initialized {
-		out.breach = "I11: a host is released while etcd lists its member"
-	}
-	s.clear(PreDrainHook | PreTerminateHook)
-	return out
-}
-
-// mayJoin tells whether the host may be about to join.
-func mayJoin(s Sight) bool {
-	return s&hostIsGone == 0 && s.server().has(Provisioned) && s.server()&(NodeRef|Late) == 0 && !s.server().listed()
-}
-
-// anotherIsLetGo tells whether another server was let go and may join all the
-// same. That its host is gone is not asked for.
-func (v *View) anotherIsLetGo(on int) bool {
-	for i, s := range v.Servers {
-		if i != on && s.server().doomed() && mayJoin(s&^hostIsGone) {
-			return true
-		}
-	}
-	return false
 }
 
 func dropHooks(w *World, on int) outcome {

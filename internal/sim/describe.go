@@ -53,6 +53,7 @@ func (s Server) String() string {
 	say(s.has(ForeignHook), "with a hook of somebody else")
 	say(s.has(Outdated), "outdated")
 	parts = append(parts, "host "+[...]string{"being made", "up", "frozen", "dead", "gone"}[s.Host()])
+	say(s.Machine() != NoMachine && s.Host() != Unprovisioned && !s.has(Provisioned), "not reported")
 	say(s.has(KubeletDead), "kubelet dead")
 	say(s.has(Corrupt), "etcd broken")
 	say(s.has(TornDown), "static pods stopped")

@@ -43,6 +43,7 @@ func TestEveryState(t *testing.T) {
 		"three servers, a kubelet dies":                    with(3, 1, KubeletDeath),
 		"three servers, a Node is deleted":                 with(3, 0, NodeDelete),
 		"three servers, a host disappears":                 with(3, 0, InfraLoss),
+		"three servers, a host starts early":               with(3, 1, EarlyStart, UserDelete),
 		"three servers, one server fewer":                  with(3, 1, ScaleDown),
 		"three servers, one server more":                   with(3, 1, ScaleUp),
 		"three servers, another version":                   with(3, 0, Upgrade),

@@ -68,6 +68,7 @@ var rulesLeftOut = []mutation{
 	{name: "quorum_survives_removal", run: small(3, 0, budget(Death)), breach: "I12"},
 	{name: "leader_moves_first", guards: NotLeader, run: small(2, 1, budget()), breach: "I5"},
 	{name: "member_is_removed_by_the_safe_path", run: small(2, 1, budget()), breach: "I3"},
+	{name: "strange_member_is_settled_first", guards: MemberGone, run: small(3, 1, budget(EarlyStart, UserDelete)), breach: "I11"},
 	{name: "joiner_is_let_in_first", guards: MemberGone, run: small(1, 1, budget(UserDelete)), breach: "I"},
 	{name: "etcd_confirms_removal", run: small(1, 1, budget()), breach: "I"},
 	{name: "first_server_starts_alone", run: Options{Servers: 1, Surge: 1, Empty: true}, breach: "I3"},
@@ -167,6 +168,28 @@ var classics = []mutation{
 			for _, m := range s.Etcd.Members.Value {
 				if !m.Answers.Known && m.Machine != "" {
 					return model.RemoveMember{Member: m.ID, Machine: m.Machine, Ground: model.HostDead}
+				}
+			}
+			return nil
+		}),
+	},
+	{
+		name: "a member is taken for a leftover while its host is not reported yet", run: small(2, 1, budget(EarlyStart)), breach: "I1",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Etcd.Members.Value {
+				if m.Machine == "" && !m.Leader && s.Now.Sub(m.UnmatchedSince) >= plan.OrphanGrace {
+					return model.RemoveMember{Member: m.ID, Ground: model.NoMachine}
+				}
+			}
+			return nil
+		}),
+	},
+	{
+		name: "a host that nobody has reported is let go, as if it could not be joining", guards: MemberGone, run: small(1, 1, budget(EarlyStart, UserDelete)), breach: "I",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Machines {
+				if m.Phase == model.PhaseWaitingForPreTerm && m.PreTerminateHook && !m.InfrastructureReady {
+					return model.ReleasePreTerminateHook{Machine: m.Name}
 				}
 			}
 			return nil

@@ -140,7 +140,7 @@ func (o Options) decider() Decider {
 // one rescue, and what dead hosts leave in etcd's list.
 func (o Options) room() int {
 	n := o.Servers + o.Surge + 1 + int(o.Budget[ScaleUp])
-	for _, f := range []Fault{Death, Freeze, KubeletDeath, Corruption, InfraLoss, HookLoss} {
+	for _, f := range []Fault{Death, Freeze, KubeletDeath, Corruption, InfraLoss, EarlyStart, HookLoss} {
 		n += int(o.Budget[f])
 	}
 	return min(n, MaxServers)

@@ -22,6 +22,8 @@ func TestReductionLosesNothing(t *testing.T) {
 		"a kubelet dies":                   with(3, 1, KubeletDeath),
 		"a Node is deleted":                with(3, 0, NodeDelete),
 		"a host disappears":                with(2, 1, InfraLoss),
+		"a host starts early":              with(1, 1, EarlyStart, UserDelete),
+		"a host starts early beside two":   with(2, 1, EarlyStart),
 		"RKE2 falls silent":                with(2, 1, Silence, UserDelete),
 		"one server fewer":                 with(3, 1, ScaleDown),
 		"everything is deleted":            with(2, 1, WholeDelete),

@@ -132,7 +132,7 @@ func (s Sight) guesses() []Server {
 	switch {
 	case s&hostIsGone != 0:
 		well.setHost(Gone)
-	case well.has(Provisioned):
+	case well.has(Provisioned) || well.unclaimed():
 		well.setHost(Up)
 	default:
 	}

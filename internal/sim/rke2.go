@@ -3,11 +3,8 @@ package sim
 // hostSteps is what infrastructure, RKE2, etcd and the kubelet of a server do.
 func hostSteps(out []Step, w *World, n int8, quorum bool) []Step {
 	s := w.Servers[n]
-	// A host that is still being made when core may destroy it does not get as
-	// far as to join before that.
-	released := s.Machine() == Deleting && s.Phase() == WaitingForPreTerminate && s&(PreTerminateHook|ForeignHook) == 0
-	if s.Host() == Unprovisioned && s.Machine() != NoMachine && s.Phase() < DeletingHost && !released {
-		out = add(out, HostProvisioned, n)
+	if s.Machine() != NoMachine && s.Phase() < DeletingHost && !s.has(Provisioned) {
+		out = provisionSteps(out, s, n)
 	}
 	if s.Host() == Up {
 		out = joinSteps(out, w, n, quorum)
@@ -20,6 +17,21 @@ func hostSteps(out []Step, w *World, n int8, quorum bool) []Step {
 		}
 	}
 	return out
+}
+
+// provisionSteps brings a host up and tells of it, mostly in one. One that is
+// still being made when core may destroy it is not told of any more: it can only
+// have been started early.
+func provisionSteps(out []Step, s Server, n int8) []Step {
+	released := s.Machine() == Deleting && s.Phase() == WaitingForPreTerminate && s&(PreTerminateHook|ForeignHook) == 0
+	switch {
+	case released || s.Host() == Gone:
+		return out
+	case s.Host() == Unprovisioned:
+		return add(out, HostProvisioned, n)
+	default:
+		return add(out, HostReported, n)
+	}
 }
 
 // joinSteps brings a server into the cluster as RKE2 does it: the first one
@@ -46,7 +58,8 @@ func joinSteps(out []Step, w *World, n int8, quorum bool) []Step {
 			return add(out, MemberPromoted, n)
 		}
 	case Voter:
-		if s.Node() == NoNode && !s.has(NodeRef) && w.kubeletWorks(s) {
+		// A Node counts from the moment in which core can tell whose it is.
+		if s.Node() == NoNode && !s.has(NodeRef) && s.has(Provisioned) && w.kubeletWorks(s) {
 			return add(out, NodeRegisters, n)
 		}
 	}
@@ -102,6 +115,9 @@ func (w *World) applyJoin(st Step, s *Server) {
 	switch st.Kind {
 	case HostProvisioned:
 		s.setHost(Up)
+		s.set(Provisioned)
+	case HostReported:
+		s.clear(Aged)
 		s.set(Provisioned)
 	case StartsCluster:
 		s.setMember(Voter)

@@ -41,6 +41,10 @@ const (
 	// removed the member. It stands beside Marked, where a member without a
 	// Machine has its age.
 	Terminating Server = 2 << unmatchedAt
+	// Aged stands in the place of Terminating for a member whose Machine is not
+	// known yet, and which has no Node: it has been seen for longer than the grace
+	// for orphans.
+	Aged Server = 2 << unmatchedAt
 	// Waited: core has come to the pre-terminate hook once and back. It then
 	// does not drain any more.
 	Waited Server = 1 << 30
@@ -179,16 +183,30 @@ func (s Server) Asked() Asking { return Asking(s >> askedAt & 3) }
 // Member is the entry in etcd's list.
 func (s Server) Member() MemberState { return MemberState(s >> memberAt & 3) }
 
-// Unmatched is for how long the member is known to have no Machine.
+// Unmatched is for how long the controller has known of no Machine for the
+// member.
 func (s Server) Unmatched() Age {
-	if s.Machine() != NoMachine {
+	switch {
+	case s.unclaimed() && s.has(Aged):
+		return PastGrace
+	case s.Machine() != NoMachine:
 		return JustSeen
+	default:
+		return Age(s >> unmatchedAt & 3)
 	}
-	return Age(s >> unmatchedAt & 3)
+}
+
+// unclaimed tells whether the member can't be told to be that of its Machine:
+// the host runs and has joined before the infrastructure reported it, with the
+// addresses by which the member would be known.
+func (s Server) unclaimed() bool {
+	return s.listed() && s.Machine() != NoMachine && !s.has(Provisioned)
 }
 
 // terminating tells whether the Node was deleted and is still there.
-func (s Server) terminating() bool { return s.Machine() != NoMachine && s.has(Terminating) }
+func (s Server) terminating() bool {
+	return s.Machine() != NoMachine && s.has(Terminating) && s.Node() != NoNode
+}
 
 // marked tells whether a health check wants the Machine replaced.
 func (s Server) marked() bool { return s.Machine() == Staying && s.has(Marked) }

@@ -208,12 +208,12 @@ func (v *View) member(i int, n *Names) model.Member {
 	default:
 		m.Answers = model.Unknown[bool]("no answer", epoch)
 	}
-	m.Doomed = s.doomed()
+	m.Doomed = s.doomed() && !s.unclaimed()
 	m.NodeReady = model.No
 	if s.Node() != NoNode {
 		m.NodeReady, _ = readiness(s.Node())
 	}
-	if s.Machine() != NoMachine {
+	if s.Machine() != NoMachine && !s.unclaimed() {
 		m.Machine = n.Machine[i]
 		return m
 	}

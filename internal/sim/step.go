@@ -16,6 +16,7 @@ const (
 	MachineGone
 	// Infrastructure and RKE2 on a joining server.
 	HostProvisioned
+	HostReported
 	StartsCluster
 	BecomesLearner
 	MemberStarts
@@ -61,6 +62,7 @@ const (
 	ForeignHookAdded
 	HooksStripped
 	InfrastructureLost
+	HostStartsEarly
 	UserDeletes
 	UserScalesUp
 	UserScalesDown
@@ -147,7 +149,7 @@ func (w *World) applyProgress(st Step, s *Server) {
 	switch st.Kind {
 	case CoreBegins, CoreDrains, CoreFinishesDrain, CoreComesBack, CorePassesHooks, HostDestroyed, MachineGone:
 		w.applyCore(st, s)
-	case HostProvisioned, StartsCluster, BecomesLearner, MemberStarts, MemberPromoted, StalledLearnerEvicted, NodeRegisters, FirstAnswer:
+	case HostProvisioned, HostReported, StartsCluster, BecomesLearner, MemberStarts, MemberPromoted, StalledLearnerEvicted, NodeRegisters, FirstAnswer:
 		w.applyJoin(st, s)
 	case PodsTornDown:
 		s.set(TornDown)
@@ -168,7 +170,7 @@ func (w *World) applyProgress(st Step, s *Server) {
 	case AskingLasts:
 		s.setAsked(s.Asked() + 1)
 	case OrphanAges:
-		s.setUnmatched(s.Unmatched() + 1)
+		s.age()
 	case JoinTakesLong:
 		s.set(Late)
 	case HealthCheckMarks:

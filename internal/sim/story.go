@@ -237,7 +237,7 @@ func (c *Choice) text(names *[MaxServers]string, on, to int) string {
 var sentences = [numKinds]string{
 	CoreBegins: "core begins the deletion of %s", CoreDrains: "core drains %s", CoreFinishesDrain: "core has drained %s",
 	CoreComesBack: "core comes back to the pre-drain hook of %s", CorePassesHooks: "core passes the hooks of %s", HostDestroyed: "the host of %s is destroyed", MachineGone: "Machine and Node %s are gone",
-	HostProvisioned: "the host of %s comes up", StartsCluster: "%s starts the cluster", BecomesLearner: "%s becomes a learner",
+	HostProvisioned: "the host of %s comes up", HostReported: "the infrastructure reports the host of %s", StartsCluster: "%s starts the cluster", BecomesLearner: "%s becomes a learner",
 	MemberStarts: "the member of %s starts", MemberPromoted: "the member of %s becomes a voter", StalledLearnerEvicted: "RKE2 gives up on the learner of %s",
 	NodeRegisters: "Node %s registers", FirstAnswer: "the first API server has answered", PodsTornDown: "RKE2 stops the static pods of %s", RKE2RemovesMember: "RKE2 removes the member of %s", NodeGoes: "Node %s is gone",
 	NodeTurnsNotReady: "Node %s turns not Ready", NodeTurnsReady: "Node %s turns Ready", LeaderElected: "%s is elected leader",
@@ -246,7 +246,7 @@ var sentences = [numKinds]string{
 	UpkeepBringsHooks: "the upkeep of %s brings its hooks back",
 	HostDies:          "the host of %s dies", HostFreezes: "the host of %s freezes", HostThaws: "the host of %s thaws", KubeletDies: "the kubelet of %s dies",
 	EtcdBreaks: "the etcd of %s breaks", NodeDeleted: "somebody deletes Node %s", RKE2FallsSilent: "RKE2 serves no removal any more",
-	ForeignHookAdded: "somebody puts a hook on %s", HooksStripped: "somebody strips the hooks off %s", InfrastructureLost: "the infrastructure of %s disappears",
+	ForeignHookAdded: "somebody puts a hook on %s", HooksStripped: "somebody strips the hooks off %s", InfrastructureLost: "the infrastructure of %s disappears", HostStartsEarly: "the host of %s comes up, and nobody reports it yet",
 	UserDeletes: "a user deletes Machine %s", UserScalesUp: "a user asks for one server more", UserScalesDown: "a user asks for one server fewer",
 	UserUpgrades: "a user changes the version", UserDeletesAll: "a user deletes the control plane", ControllerRestarts: "Drover restarts",
 }

@@ -31,6 +31,8 @@ const (
 	HookLoss
 	// InfraLoss: an infrastructure machine disappears with its host.
 	InfraLoss
+	// EarlyStart: a host runs for a while before its infrastructure reports it.
+	EarlyStart
 	// ScaleUp and ScaleDown: a user changes spec.replicas by one.
 	ScaleUp
 	ScaleDown
@@ -237,7 +239,7 @@ func (s *Server) forget() {
 	if s.Node() == NoNode {
 		s.setExcluded(Included)
 		s.setAsked(NotAsked)
-		if s.Machine() != NoMachine {
+		if s.Machine() != NoMachine && !s.unclaimed() {
 			s.clear(Terminating)
 		}
 	}
