@@ -103,7 +103,7 @@ func (v *view) hindersRemediation(m *model.Machine) (model.Wait, bool) {
 	}
 	member, listed := v.MemberOf(m.Name)
 	switch {
-	case !listed && !(m.InfrastructureReady && v.mayJoin(m)) && !v.mayBeUnmatched(m):
+	case !listed && (!m.InfrastructureReady || !v.mayJoin(m)) && !v.mayBeUnmatched(m):
 		return model.Wait{}, false // it is no voter: nothing is lost with it
 	case listed && v.memberIsBroken(m, member):
 		if verdict := quorum.AfterRemoval(v.Etcd.Members.Value, member.ID); !verdict.OK {

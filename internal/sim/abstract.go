@@ -47,11 +47,9 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
 	for i := range s.Etcd.Members.Value {
 		m := &s.Etcd.Members.Value[i]
-		name, sight := earlyJoiner(s, m, before), Sight(0)
-		if name != "" {
-			sight = earlySight(s, m)
-		} else {
-			name, sight = out.nameOf(m, before), memberSight(s, m)
+		name, sight := out.nameOf(m, before), memberSight(s, m)
+		if early := earlyJoiner(s, m, before); early != "" {
+			name, sight = early, earlySight(s, m)
 		}
 		at, err := out.place(name, before)
 		if err != nil {
@@ -91,8 +89,8 @@ func earlyJoiner(s *model.Snapshot, member *model.Member, before *Sighting) stri
 }
 
 // earlySight is what is seen of the member of a host that nobody has reported.
-// The model lets nobody ask it: that takes a Node, and whose that is is known as
-// late.
+// The model lets nobody ask it: that takes a Node, which is known for its own
+// only when the host is.
 func earlySight(s *model.Snapshot, m *model.Member) Sight {
 	own := *m
 	own.Machine, own.Answers = "", model.Unknown[bool]("its Node is not known", s.Now)

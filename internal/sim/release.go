@@ -21,7 +21,7 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	}
 	// A member that nobody could recognise, of a host that is gone already, is
 	// removed as an orphan.
-	if s.Member() == Voter && w.Initialized && !(s.Host() == Gone && s.unclaimed()) {
+	if s.Member() == Voter && w.Initialized && (s.Host() != Gone || !s.unclaimed()) {
 		out.breach = "I11: a host is released while etcd lists its member"
 	}
 	s.clear(PreDrainHook | PreTerminateHook)
