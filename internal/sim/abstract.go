@@ -18,6 +18,8 @@ type Sighting struct {
 	Names [MaxServers]string
 	// IDs are those of the members.
 	IDs [MaxServers]uint64
+	// of are the sources that it is made of.
+	of Sources
 }
 
 // ErrNotModelled is returned for what the model has no place for.
@@ -29,7 +31,7 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	if s.ControlPlane.ExternalDatastore {
 		return nil, fmt.Errorf("external datastore: %w", ErrNotModelled)
 	}
-	out := &Sighting{View: View{
+	out := &Sighting{of: everySource, View: View{
 		Replicas: uint8(s.ControlPlane.Replicas), Surge: uint8(s.ControlPlane.MaxSurge),
 		Initialized: s.ControlPlane.Initialized, WholeDeleted: s.ControlPlane.Deleting || s.Cluster.Deleting,
 		EtcdUnknown: !s.Etcd.Members.Known,

@@ -170,9 +170,26 @@ func (r *Replay) follow(next *Sighting) error {
 		found = r.search(r.lateActions(), next)
 	}
 	if len(found) == 0 {
+		found = r.searchMixed(from, next)
+	}
+	if len(found) == 0 {
 		return Gap{"the model can't get from\n" + r.seen.words() + "\nto\n" + next.words()}
 	}
 	r.worlds = found
+	return nil
+}
+
+// searchMixed is search for a Sighting whose sources were not read in the same
+// moment: Nodes and members are asked side by side, and something may happen
+// between the two answers.
+func (r *Replay) searchMixed(from []World, next *Sighting) []World {
+	for _, first := range []Sources{Management | Workload, Management | EtcdItself} {
+		earlier, later := *next, *next
+		earlier.of, later.of = first, everySource&^first
+		if found := r.search(r.search(from, &earlier), &later); len(found) > 0 {
+			return found
+		}
+	}
 	return nil
 }
 
@@ -216,7 +233,7 @@ func (r *Replay) after(w World, done bool) (World, bool) {
 func (w *World) distance(o *Sighting) int {
 	v := look(w)
 	n := 0
-	if v.Replicas != o.View.Replicas || v.Surge != o.View.Surge || v.Initialized != o.View.Initialized || v.WholeDeleted != o.View.WholeDeleted {
+	if o.of&Management != 0 && (v.Replicas != o.View.Replicas || v.Surge != o.View.Surge || v.Initialized != o.View.Initialized || v.WholeDeleted != o.View.WholeDeleted) {
 		n++
 	}
 	for i := range v.Servers {
@@ -256,7 +273,7 @@ func (o *Sighting) visible(i int) Sight {
 		// Hosts are known by their Machine alone, and so are Nodes.
 		bits &^= hostIsGone | Sight(NodeRef) | fromWorkload
 	}
-	return bits
+	return bits & o.of.bits()
 }
 
 // words describe what was seen.
