@@ -27,13 +27,17 @@ var releasedServerDisappears = Rule{
 
 // replacementBeforeDrain holds a Machine before its drain until the others can
 // do without it: with maxSurge 1 the full number of healthy voters stays, with
-// maxSurge 0 one fewer. It counts for every deletion, also one by a user.
+// maxSurge 0 one fewer. It counts for every deletion, also one by a user, and
+// for servers that work where there are no members to count.
 var replacementBeforeDrain = Rule{
 	Name: "replacement_before_drain",
 	Why:  "A server that is drained before its replacement votes leaves a cluster that the next failure stops.",
 	decide: func(v *view) (model.Decision, bool) {
 		m, ok := v.leaver()
-		if !ok || !m.PreDrainHook || m.Phase == model.PhaseWaitingForPreTerm && !v.drainIsToCome(m) || v.ControlPlane.ExternalDatastore {
+		if ok && v.ControlPlane.ExternalDatastore {
+			return v.keepServing(m)
+		}
+		if !ok || !m.PreDrainHook || m.Phase == model.PhaseWaitingForPreTerm && !v.drainIsToCome(m) {
 			return pass()
 		}
 		if v.neverBecameAServer(m) {
@@ -193,6 +197,9 @@ func (v *view) replace(m *model.Machine, why quorum.Verdict) (model.Decision, bo
 		w := v.joiningWait(joiner, m.Name)
 		w.Message = held + ": " + w.Message
 		return wait(w)
+	}
+	if len(v.staying) >= v.ControlPlane.Replicas && v.ControlPlane.ExternalDatastore {
+		return wait(model.Wait{Machine: m.Name, Message: held, Blockers: v.idleStaying(), Recheck: later})
 	}
 	if len(v.staying) >= v.ControlPlane.Replicas {
 		return wait(v.quorumBlocked(m.Name, fmt.Sprintf("Machine %s can't leave", m.Name), v.unhealthyStaying(why)))

@@ -12,6 +12,8 @@ const whyOutdated = "it is outdated: version v1.36.3+rke2r1, wanted v1.36.3+rke2
 
 // With an external datastore no rule asks for members, which are never known.
 func TestExternalDatastore(t *testing.T) {
+	rescue := model.CreateMachine{Purpose: model.Rescue}
+	undrained := func(i int) change { return machine(i, func(m *model.Machine) { m.PreDrainHook = true }) }
 	refused := func(s *model.Snapshot) { s.Cluster.Registration = model.Known(false, now) }
 	hidden := func(s *model.Snapshot) { s.ControlPlane.HiddenEtcd = true }
 	run(t, []tcase{
@@ -33,14 +35,24 @@ func TestExternalDatastore(t *testing.T) {
 		{name: "nothing is replaced beside a Node that is not Ready", given: healthy(3, external, outdated(1), notReady(2)), rule: "control_plane_is_healthy", blames: "cp-2"},
 		{name: "to etcd 3.6 at once", given: healthy(3, external, outdated(1, 2, 3), etcdHop), action: model.CreateMachine{Purpose: model.Surge}},
 		{name: "scale down to one", given: healthy(3, external, replicas(1)), action: model.DeleteMachine{Machine: "cp-1", Why: "there are more servers than wished"}},
-		{name: "who leaves needs no replacement", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
-		{name: "its drain comes after the load balancers", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreDrain), excluded(1, time.Minute)), action: model.ReleasePreDrainHook{Machine: "cp-1"}},
+		{name: "a deleted one is replaced first", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreDrain)), action: rescue, rule: "replacement_before_drain"},
+		{name: "and waits while its replacement joins", given: healthy(3, external, joining(4), deleting(1, model.PhaseWaitingForPreDrain)), rule: "replacement_before_drain", blames: "cp-4"},
+		{name: "then load balancers let go of it", given: healthy(4, external, replicas(3), deleting(1, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
+		{name: "its drain comes after the load balancers", given: healthy(4, external, replicas(3), deleting(1, model.PhaseWaitingForPreDrain), excluded(1, time.Minute)), action: model.ReleasePreDrainHook{Machine: "cp-1"}},
+		{name: "without surge one fewer is enough", given: healthy(3, external, surge(0), deleting(1, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
+		{name: "a broken one that stays is named", given: healthy(4, external, replicas(3), notReady(3), deleting(1, model.PhaseWaitingForPreDrain)), rule: "replacement_before_drain", blames: "cp-3"},
+		{name: "who does not work needs no replacement", given: healthy(3, external, notReady(1), deleting(1, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
+		{name: "all are deleted, core has come past the drain: one that works is made first", given: healthy(2, external, deleting(1, model.PhaseWaitingForPreTerm), undrained(1), deleting(2, model.PhaseWaitingForPreTerm), undrained(2)), action: rescue, rule: "replacement_before_drain"},
+		{name: "no room for another: they make it", given: healthy(4, external, replicas(2), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreDrain), deleting(3, model.PhaseWaitingForPreDrain), deleting(4, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
+		{name: "drained already, and now the last that answers", given: healthy(3, external, notReady(2), notReady(3), deleting(1, model.PhaseWaitingForPreTerm)), action: rescue, rule: "replacement_before_drain"},
 		{name: "hooks of others come first", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreTerm), machine(1, func(m *model.Machine) {
 			m.ForeignPreTerminate = []model.Hook{{Name: "backup", Owner: "velero"}}
 		})), rule: "foreign_hooks_come_first", blames: "cp-1"},
 		{name: "released after the drain", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreTerm)), action: model.ReleasePreTerminateHook{Machine: "cp-1"}},
 		{name: "released with a dead host", given: healthy(3, external, notReady(1), deleting(1, model.PhaseWaitingForPreTerm)), action: model.ReleasePreTerminateHook{Machine: "cp-1"}},
-		{name: "the only one is released, too", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreTerm)), action: model.ReleasePreTerminateHook{Machine: "cp-1"}},
+		{name: "the only one is replaced first", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreDrain)), action: rescue},
+		{name: "so is one with etcd inside: the next one has the data, too", given: healthy(1, external, hidden, deleting(1, model.PhaseWaitingForPreDrain)), action: rescue},
+		{name: "the only one is released when it does not work", given: healthy(1, external, notReady(1), deleting(1, model.PhaseWaitingForPreTerm)), action: model.ReleasePreTerminateHook{Machine: "cp-1"}},
 		{name: "one that never joined is released, too", given: healthy(2, external, replicas(3), joining(3), machine(3, func(m *model.Machine) { m.InfrastructureReady = true }), deleting(3, model.PhaseWaitingForPreTerm)),
 			action: model.ReleasePreTerminateHook{Machine: "cp-3"}},
 		{name: "one leaves at a time", given: healthy(3, external, deleting(1, model.PhaseDraining), deleting(2, model.PhaseWaitingForPreDrain)), rule: "drain_comes_before_member", blames: "cp-1"},
