@@ -80,3 +80,17 @@ func (r *Replay) search(from []World, next *Sighting) []World {
 	}
 	return found
 }
+
+// searchMixed is search for a Sighting whose sources were not read in the same
+// moment: Nodes and members are asked side by side, and something may happen
+// between the two answers.
+func (r *Replay) searchMixed(from []World, next *Sighting) []World {
+	for _, first := range []Sources{Management | Workload, Management | EtcdItself} {
+		earlier, later := *next, *next
+		earlier.of, later.of = first, everySource&^first
+		if found := r.search(r.search(from, &earlier), &later); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}

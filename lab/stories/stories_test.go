@@ -105,10 +105,23 @@ type queue struct {
 // memoryEach is what a laboratory takes at its peak, in bytes; 3.6 GiB were seen.
 const memoryEach = 4 << 30
 
+// watchesEach are the inotify instances of a laboratory at its peak: 11 to 16 for each server. Linux lets a user have 128
+// of them unless told otherwise, and whoever gets none does not notice what changes: a kubelet its static pods, a machine
+// the word of its bootstrap.
+const watchesEach = 60
+
+// watchesFile holds how many inotify instances a user may have.
+const watchesFile = "/proc/sys/fs/inotify/max_user_instances"
+
 // roomHere is how many laboratories this computer has room for. Each keeps a processor busy most of the time; with more,
 // the probes starve.
 func roomHere() int {
 	room := runtime.NumCPU()
+	if text, err := os.ReadFile(watchesFile); err == nil {
+		if most, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			room = min(room, most/watchesEach)
+		}
+	}
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) == nil {
 		room = min(room, int(info.Totalram*uint64(info.Unit)/memoryEach))

@@ -1,6 +1,8 @@
 package standin
 
 import (
+	"context"
+
 	"github.com/drover-project/drover/lab/internal/standin/pki"
 	"github.com/drover-project/drover/lab/internal/standin/supervisor"
 )
@@ -67,4 +69,13 @@ func (s *server) kubeletFiles() (kubeletFiles, error) {
 	}
 	out.Serving, err = s.tls.Issue(pki.ServerCA, supervisor.KubeletServing(s.name, s.ip()))
 	return out, err
+}
+
+// startOwnKubelet starts the server's kubelet with certificates of its own.
+func (s *server) startOwnKubelet(ctx context.Context) error {
+	files, err := s.kubeletFiles()
+	if err != nil {
+		return err
+	}
+	return s.startKubelet(ctx, files)
 }

@@ -20,14 +20,23 @@ import (
 	"github.com/drover-project/drover/lab/internal/standin/member"
 )
 
-// lease is the name under which the servers agree who removes members.
-const lease = "rke2-etcd"
+// lease is the name under which the servers agree who removes members, and
+// leaseWithoutEtcd that for the controllers that are left with an external
+// datastore.
+const (
+	lease            = "rke2-etcd"
+	leaseWithoutEtcd = "rke2"
+)
 
-// runMemberController elects one server to serve removals. Losing the lease
-// ends the service, as in RKE2.
+// runMemberController elects one server to serve removals and the deletion of
+// Nodes. Losing the lease ends the service, as in RKE2.
 func (s *server) runMemberController(ctx context.Context, stop context.CancelCauseFunc) {
+	name := lease
+	if s.dataAreElsewhere() {
+		name = leaseWithoutEtcd
+	}
 	lock := &resourcelock.LeaseLock{
-		LeaseMeta: metav1.ObjectMeta{Name: lease, Namespace: metav1.NamespaceSystem}, Client: s.kube.CoordinationV1(),
+		LeaseMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceSystem}, Client: s.kube.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: s.name},
 	}
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
@@ -152,10 +161,18 @@ func (c *memberController) finalize(ctx context.Context, node *corev1.Node) erro
 	return nil
 }
 
+// finalizers are those that this cluster's controllers keep on every Node.
+func (c *memberController) finalizers() []string {
+	if c.dataAreElsewhere() {
+		return []string{finalizerNode}
+	}
+	return []string{finalizerNode, finalizerEtcd}
+}
+
 func (c *memberController) ensureFinalizers(ctx context.Context, node *corev1.Node) error {
 	missing := false
 	want := slices.Clone(node.Finalizers)
-	for _, f := range []string{finalizerNode, finalizerEtcd} {
+	for _, f := range c.finalizers() {
 		if !slices.Contains(want, f) {
 			want, missing = append(want, f), true
 		}

@@ -28,11 +28,26 @@ const (
 	finalizerEtcd = "wrangler.cattle.io/managed-etcd-controller"
 )
 
+// labelControlPlane and labelEtcd mark servers, the second one those with a
+// member. Their value is "true".
+const (
+	labelControlPlane = "node-role.kubernetes.io/control-plane"
+	labelEtcd         = "node-role.kubernetes.io/etcd"
+)
+
+func isServer(n *corev1.Node) bool { return n.Labels[labelEtcd] == "true" }
+
 // servingSecret is one of the first objects a new cluster has.
 const servingSecret = "rke2-serving"
 
 // markNode puts RKE2's labels and annotations on the server's own Node.
 func (s *server) markNode(ctx context.Context) error {
+	if s.dataAreElsewhere() {
+		if err := s.patchNode(ctx, s.name, map[string]any{"labels": map[string]string{labelControlPlane: "true"}}); err != nil {
+			return err
+		}
+		return s.ensureServingSecret(ctx)
+	}
 	metadata := map[string]any{
 		"labels":      map[string]string{labelControlPlane: "true", labelEtcd: "true"},
 		"annotations": map[string]any{annotationName: s.pods.MemberName, annotationAddress: s.ip()},

@@ -12,7 +12,6 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -49,7 +48,7 @@ func (n *node) runServer(ctx context.Context) error {
 	if err := n.startRuntime(ctx); err != nil {
 		return err
 	}
-	if err := s.startEtcd(ctx, joining); err != nil {
+	if err := s.startStorage(ctx, joining); err != nil {
 		return err
 	}
 	if err := s.startSupervisor(ctx, stop); err != nil {
@@ -58,9 +57,11 @@ func (n *node) runServer(ctx context.Context) error {
 	if err := s.startControlPlane(ctx, startsAgain); err != nil {
 		return err
 	}
-	go (&member.Promoter{Client: s.etcd, Log: n.log}).Run(ctx)
-	go s.reportVoters(ctx)
-	go s.watchOwnNode(ctx)
+	if !s.dataAreElsewhere() {
+		go (&member.Promoter{Client: s.etcd, Log: n.log}).Run(ctx)
+		go s.reportVoters(ctx)
+		go s.watchOwnNode(ctx)
+	}
 	go s.runMemberController(ctx, stop)
 	if _, err := daemon.SdNotify(false, daemon.SdNotifyReady); err != nil {
 		return fmt.Errorf("notify readiness: %w", err)
@@ -85,6 +86,12 @@ func (s *server) prepare(ctx context.Context) ([]supervisor.Member, error) {
 		Config: s.config, Version: s.version, IP: s.ip(), MemberName: name, TLS: s.tls, EtcdDir: etcdDir,
 		ControllerKubeconfig: filepath.Join(s.data, "server", "cred", "controller.kubeconfig"),
 		SchedulerKubeconfig:  filepath.Join(s.data, "server", "cred", "scheduler.kubeconfig"),
+	}
+	if s.dataAreElsewhere() {
+		if err := s.shareAuthorities(ctx); err != nil {
+			return nil, err
+		}
+		return nil, s.issueAll()
 	}
 	var members []supervisor.Member
 	if url := s.config.String("server"); url != "" && !member.HasData(etcdDir) {
@@ -144,6 +151,14 @@ func (s *server) takeOver(b supervisor.Bootstrap) error {
 	return nil
 }
 
+// startStorage starts what the API server keeps its data in, and the kubelet.
+func (s *server) startStorage(ctx context.Context, members []supervisor.Member) error {
+	if s.dataAreElsewhere() {
+		return s.startOwnKubelet(ctx)
+	}
+	return s.startEtcd(ctx, members)
+}
+
 // startEtcd starts the member and waits until it votes.
 func (s *server) startEtcd(ctx context.Context, members []supervisor.Member) error {
 	initial := ""
@@ -158,13 +173,10 @@ func (s *server) startEtcd(ctx context.Context, members []supervisor.Member) err
 			return err
 		}
 	}
-	files, err := s.kubeletFiles()
-	if err != nil {
+	if err := s.startOwnKubelet(ctx); err != nil {
 		return err
 	}
-	if err := s.startKubelet(ctx, files); err != nil {
-		return err
-	}
+	var err error
 	if s.etcd, err = member.Dial(s.tls, member.Local); err != nil {
 		return err
 	}
@@ -282,11 +294,3 @@ func (s *server) servingHosts() []string {
 	}
 	return append(hosts, s.config.List("tls-san")...)
 }
-
-// labelControlPlane and labelEtcd mark servers. Their value is "true".
-const (
-	labelControlPlane = "node-role.kubernetes.io/control-plane"
-	labelEtcd         = "node-role.kubernetes.io/etcd"
-)
-
-func isServer(n *corev1.Node) bool { return n.Labels[labelEtcd] == "true" }

@@ -41,6 +41,7 @@ type Cluster struct {
 	Config   *rest.Config
 	Workload client.WithWatch
 	Machines *probe.Machines
+	// Etcd and the probes of its members; nil where the servers run none.
 	Etcd     *probe.Etcd
 	Members  *probe.Membership
 	Removals *probe.Removals
@@ -93,15 +94,11 @@ func (c *Cluster) come(ctx context.Context, limit time.Duration) error {
 	}); err != nil {
 		return err
 	}
-	tlsConfig, err := probe.EtcdTLS(ctx, r.Management, s.key())
-	if err != nil {
-		return err
+	if s.Datastore == "" {
+		if err := c.followEtcd(ctx); err != nil {
+			return err
+		}
 	}
-	c.Etcd = probe.NewEtcd(r.Lab.DialContext, tlsConfig)
-	context.AfterFunc(ctx, c.Etcd.Close)
-	c.Members = probe.FollowMembers(ctx, c.Etcd, c.Machines.Addresses, r.Log)
-	c.Removals = probe.FollowRemovals(ctx, r.Lab.DialContext, c.Machines.Addresses, r.Log)
-	c.EtcdLogs = probe.FollowEtcdLogs(ctx, r.Lab, c.Members, r.Log)
 	probe.FollowWorkload(ctx, c.Workload, namespace, slowLabels, r.Log)
 	return c.WaitComplete(ctx, s.Servers, s.Version, time.Until(deadline))
 }
@@ -171,7 +168,9 @@ func (c *Cluster) missing(ctx context.Context, servers int, version string) ([]s
 	if want := servers + c.Spec.Workers; ready != want {
 		out = append(out, fmt.Sprintf("%d of %d Nodes ready", ready, want))
 	}
-	out = append(out, c.memberFaults(nodes)...)
+	if c.Members != nil {
+		out = append(out, c.memberFaults(nodes)...)
+	}
 	return append(out, c.planeFaults(ctx, servers)...), nil
 }
 
@@ -211,28 +210,6 @@ func (c *Cluster) WaitNodesGone(ctx context.Context) {
 	})
 	c.r.Check("control plane", "no Node of a departed server is left", err == nil, "gone after another %s %s",
 		time.Since(began).Round(time.Second), strings.Join(left, ", "))
-}
-
-// memberFaults compares etcd's list with the servers' Nodes.
-func (c *Cluster) memberFaults(nodes []string) []string {
-	members, at := c.Members.Current()
-	if time.Since(at) > 5*time.Second {
-		return []string{"etcd's member list was last read " + time.Since(at).Round(time.Second).String() + " ago"}
-	}
-	var out []string
-	var holders []string
-	for _, m := range members {
-		if m.Learner {
-			out = append(out, "member "+m.Name+" is a learner")
-		}
-		holders = append(holders, m.Node)
-	}
-	slices.Sort(holders)
-	nodes = slices.Sorted(slices.Values(nodes))
-	if !slices.Equal(holders, nodes) {
-		out = append(out, fmt.Sprintf("members of %v, servers %v", holders, nodes))
-	}
-	return out
 }
 
 // planeFaults reads the control plane's own counters.
@@ -280,25 +257,8 @@ func (c *Cluster) PatchPlane(ctx context.Context, spec fields) error {
 
 // events are those of the run so far, with the last word of etcd's logs among them.
 func (c *Cluster) events(ctx context.Context) []timeline.Event {
-	c.EtcdLogs.Read(ctx)
+	if c.EtcdLogs != nil {
+		c.EtcdLogs.Read(ctx)
+	}
 	return c.r.Log.Events()
-}
-
-// CheckMembers records that etcd's members are exactly the servers, all of them voters.
-func (c *Cluster) CheckMembers(ctx context.Context) error {
-	machines, err := c.servers(ctx)
-	if err != nil {
-		return fmt.Errorf("list servers: %w", err)
-	}
-	var nodes []string
-	for _, m := range machines {
-		nodes = append(nodes, m.Status.NodeRef.Name)
-	}
-	faults := c.memberFaults(nodes)
-	measured := fmt.Sprintf("%d servers, %d voters", len(nodes), len(nodes))
-	if len(faults) > 0 {
-		measured = strings.Join(faults, "; ")
-	}
-	c.r.Check("etcd", "final members are the servers, all voters", len(faults) == 0, "%s", measured)
-	return nil
 }

@@ -37,7 +37,7 @@ func playDelete(ctx context.Context, r *Run) error {
 	if err := mid.RunSlowPods(ctx, 3); err != nil {
 		return err
 	}
-	if err := mid.setVersion(ctx, versionNew); err != nil {
+	if err := mid.askForUpgrade(ctx); err != nil {
 		return err
 	}
 	if err := r.WaitFor(ctx, "a server that is draining", 5*time.Minute, mid.draining); err != nil {

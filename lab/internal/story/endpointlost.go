@@ -29,7 +29,7 @@ func playEndpointBlackhole(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := i.setVersion(ctx, versionNew); err != nil {
+	if err := i.askForUpgrade(ctx); err != nil {
 		return err
 	}
 	if err := r.waitEvent(ctx, "the replacement to join", patience, func(e timeline.Event) bool {

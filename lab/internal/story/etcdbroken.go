@@ -49,7 +49,7 @@ func playEtcdBroken(ctx context.Context, r *Run) error {
 	}
 	r.Check("control plane", "nothing is replaced for a broken etcd that nobody has given up", len(timeline.Departures(r.Log.Events())) == 0,
 		"%d servers leave", len(timeline.Departures(r.Log.Events())))
-	if err := i.setVersion(ctx, versionNew); err != nil {
+	if err := i.askForUpgrade(ctx); err != nil {
 		return err
 	}
 	if err := i.end(ctx, versionNew, 8*time.Minute); err != nil {

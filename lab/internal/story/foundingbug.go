@@ -81,7 +81,7 @@ func playFoundingBug(ctx context.Context, r *Run) error {
 func (c *Cluster) safeUpgrade(ctx context.Context, clients *clients, within limits) error {
 	r := c.r
 	began := time.Now()
-	if err := c.upgrade(ctx, versionNew); err != nil {
+	if err := c.upgrade(ctx); err != nil {
 		r.Add(timeline.CheckLeaving(c.events(ctx))...)
 		r.drawPage("A rolling upgrade that did not end", "writer", "reader")
 		return err
@@ -118,18 +118,18 @@ func memoryFigure(peak int64) timeline.Figure {
 	}
 }
 
-// setVersion asks for another version, as a user does.
-func (c *Cluster) setVersion(ctx context.Context, version string) error {
-	c.r.Note("setting the version of the control plane to %s", version)
-	return c.PatchPlane(ctx, fields{"version": version})
+// askForUpgrade asks for the newer version, as a user does.
+func (c *Cluster) askForUpgrade(ctx context.Context) error {
+	c.r.Note("setting the version of the control plane to %s", versionNew)
+	return c.PatchPlane(ctx, fields{"version": versionNew})
 }
 
-// upgrade sets the version and waits until every server has it.
-func (c *Cluster) upgrade(ctx context.Context, version string) error {
-	if err := c.setVersion(ctx, version); err != nil {
+// upgrade asks for the newer version and waits until every server has it.
+func (c *Cluster) upgrade(ctx context.Context) error {
+	if err := c.askForUpgrade(ctx); err != nil {
 		return err
 	}
-	return c.WaitComplete(ctx, c.Spec.Servers, version, patience)
+	return c.WaitComplete(ctx, c.Spec.Servers, versionNew, patience)
 }
 
 // checkCounted records that etcd's own counters could be read, so that "no call counted" means something.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,8 +22,9 @@ import (
 // gapPromise is the longest silence of a client where the quorum and its leader stay.
 const gapPromise = 5 * time.Second
 
-// What RKE2 puts on the Node of a server that has joined.
+// What RKE2 puts on the Node of a server that has joined; of members only where it has one.
 const (
+	nodeFinalizer    = "wrangler.cattle.io/node"
 	memberAnnotation = "etcd.rke2.cattle.io/node-name"
 	memberFinalizer  = "wrangler.cattle.io/managed-etcd-controller"
 )
@@ -74,11 +74,18 @@ func (c *Cluster) rke2Settled(ctx context.Context) (bool, string, error) {
 	}
 	var rest []string
 	for _, n := range nodes.Items {
-		if n.Annotations[memberAnnotation] == "" || !slices.Contains(n.Finalizers, memberFinalizer) {
+		if !c.settledOn(&n) {
 			rest = append(rest, n.Name)
 		}
 	}
 	return len(rest) == 0, "not yet on " + strings.Join(rest, ", "), nil
+}
+
+func (c *Cluster) settledOn(n *corev1.Node) bool {
+	if c.Spec.Datastore != "" {
+		return slices.Contains(n.Finalizers, nodeFinalizer)
+	}
+	return n.Annotations[memberAnnotation] != "" && slices.Contains(n.Finalizers, memberFinalizer)
 }
 
 // follower returns a server with its Node whose member does not lead: without its leader, etcd cannot write for an
@@ -223,30 +230,6 @@ func (i *incident) finishClients(ctx context.Context) error {
 		i.r.Figure(timeline.AtMost("longest gap of the "+client+" beyond what is excused", timeline.LongestGap(events, client, i.excused...), gapPromise))
 	}
 	return nil
-}
-
-// checkVoters records that each member, asked by itself, serves a read for which it needs the quorum.
-func (c *Cluster) checkVoters(ctx context.Context) {
-	members, _ := c.Members.Current()
-	var sick []string
-	for _, m := range members {
-		if err := c.askMember(ctx, m.Address); err != nil {
-			sick = append(sick, m.Name+": "+err.Error())
-		}
-	}
-	c.r.Check("etcd", "every voter serves a quorum read", len(sick) == 0 && len(members) > 0, "%d voters, %d sick %s",
-		len(members), len(sick), strings.Join(sick, "; "))
-}
-
-func (c *Cluster) askMember(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	member, err := c.Etcd.Client(address)
-	if err != nil {
-		return err
-	}
-	_, err = member.Get(ctx, "/registry/health", clientv3.WithCountOnly())
-	return err
 }
 
 // annotate writes an annotation in the management cluster; a nil value takes it away.

@@ -25,7 +25,7 @@ func playManagerKilled(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := i.setVersion(ctx, versionNew); err != nil {
+	if err := i.askForUpgrade(ctx); err != nil {
 		return err
 	}
 	killing := r.keepKilling(ctx)
@@ -104,7 +104,7 @@ func playManagerUpgraded(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := i.setVersion(ctx, versionNew); err != nil {
+	if err := i.askForUpgrade(ctx); err != nil {
 		return err
 	}
 	if err := r.waitEvent(ctx, "a replacement to be created", patience, func(e timeline.Event) bool {

@@ -51,7 +51,8 @@ func (c *Cluster) available(ctx context.Context) (bool, string, error) {
 	return condition.Status == metav1.ConditionTrue, oneLine(condition.Message), nil
 }
 
-// settled tells whether the Cluster is available and no condition of its objects is unknown.
+// settled tells whether the Cluster is available, no condition of its objects is unknown, and the end of every server's
+// certificates is on record: a server that was still starting when it was asked is asked again a minute later.
 func (c *Cluster) settled(ctx context.Context) (bool, string, error) {
 	if ok, state, err := c.available(ctx); err != nil || !ok {
 		return false, state, err
@@ -65,6 +66,11 @@ func (c *Cluster) settled(ctx context.Context) (bool, string, error) {
 		for name, value := range conditionsOf(o) {
 			if strings.HasPrefix(value, string(metav1.ConditionUnknown)) {
 				unknown = append(unknown, key+": "+name)
+			}
+		}
+		if _, server := o.GetLabels()[clusterv1.MachineControlPlaneLabel]; server && o.GetKind() == "Machine" {
+			if expiry, _, _ := unstructured.NestedString(o.Object, "status", "certificatesExpiryDate"); expiry == "" {
+				unknown = append(unknown, key+": certificatesExpiryDate")
 			}
 		}
 	}

@@ -33,6 +33,8 @@ type Spec struct {
 	Hosts []any
 	// EtcdEnv are variables of etcd's environment.
 	EtcdEnv fields
+	// Datastore is the name of a Secret with an external datastore, where the servers run no etcd.
+	Datastore string
 }
 
 func (s Spec) planeKey() client.ObjectKey {
@@ -94,16 +96,22 @@ func (s Spec) controlPlane() client.Object {
 		"replicas": int64(s.Servers), "version": s.Version, "registrationMethod": "control-plane-endpoint",
 		"rolloutStrategy": fields{"type": "RollingUpdate", "rollingUpdate": fields{"maxSurge": int64(s.MaxSurge)}},
 		"agentConfig":     s.agentConfig(),
-		"serverConfig": fields{
-			"cni":               "none",
-			"disableComponents": fields{"kubernetesComponents": []any{"cloudController"}},
-			"etcd":              s.etcd(),
-		},
+		"serverConfig":    s.serverConfig(),
 		"machineTemplate": fields{"spec": fields{
 			"infrastructureRef": ref("infrastructure.cluster.x-k8s.io", "LabMachineTemplate", s.Name+"-servers"),
 			"deletion":          s.deletion(),
 		}},
 	})
+}
+
+func (s Spec) serverConfig() fields {
+	config := fields{"cni": "none", "disableComponents": fields{"kubernetesComponents": []any{"cloudController"}}}
+	if s.Datastore != "" {
+		config["externalDatastoreSecret"] = fields{"name": s.Datastore, "namespace": namespace}
+	} else {
+		config["etcd"] = s.etcd()
+	}
+	return config
 }
 
 func (s Spec) etcd() fields {

@@ -23,7 +23,7 @@ func playSurgeZero(ctx context.Context, r *Run) error {
 		return err
 	}
 	began := time.Now()
-	if err := c.upgrade(ctx, versionNew); err != nil {
+	if err := c.upgrade(ctx); err != nil {
 		return err
 	}
 	took := time.Since(began)

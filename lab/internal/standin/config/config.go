@@ -5,6 +5,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -44,6 +45,11 @@ func (c Config) check() error {
 	if server := c.String("server"); server != "" {
 		if u, err := url.Parse(server); err != nil || u.Scheme != "https" || u.Host == "" {
 			return fmt.Errorf("key %q: %q is not an https:// URL", "server", server)
+		}
+	}
+	for _, endpoint := range c.Datastore() {
+		if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return errors.New(`key "datastore-endpoint": the lab's stand-in for RKE2 can use an etcd only, by http:// or https:// URLs`)
 		}
 	}
 	for _, key := range []string{"node-ip", "advertise-address"} {
@@ -101,6 +107,10 @@ func (c Config) List(key string) []string {
 
 // DataDir is RKE2's data folder.
 func (c Config) DataDir() string { return c.StringOr("data-dir", DefaultDataDir) }
+
+// Datastore are the endpoints of an external datastore, none if the servers
+// keep the data themselves.
+func (c Config) Datastore() []string { return c.List("datastore-endpoint") }
 
 // ClusterDomain is the cluster's DNS domain.
 func (c Config) ClusterDomain() string { return c.StringOr("cluster-domain", "cluster.local") }

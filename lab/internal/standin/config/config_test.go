@@ -94,7 +94,8 @@ func TestRefused(t *testing.T) {
 		{"not a URL", "server: 10.0.0.1:9345\n", `key "server": "10.0.0.1:9345" is not an https:// URL`},
 		{"not an address", "node-ip: here\n", `key "node-ip": "here" is not an IP address`},
 		{"not a range", "service-cidr: 10.43.0.0\n", `key "service-cidr": "10.43.0.0" is not an address range`},
-		{"not in the lab", "datastore-endpoint: mysql://x\n", `key "datastore-endpoint": the lab's stand-in for RKE2 cannot do this`},
+		{"not in the lab", "disable-etcd: true\n", `key "disable-etcd": the lab's stand-in for RKE2 cannot do this`},
+		{"a database that is no etcd", "datastore-endpoint: mysql://x\n", `key "datastore-endpoint": the lab's stand-in for RKE2 can use an etcd only`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := load(t, map[string]string{"config.yaml": test.file})

@@ -73,11 +73,11 @@ var listKeys = []string{
 }
 
 // commaKeys are the lists whose items may hold several between commas.
-var commaKeys = []string{"cluster-cidr", "cluster-dns", "cni", "disable", "node-external-ip", "node-ip", "node-taint", "service-cidr", "tls-san"}
+var commaKeys = []string{"cluster-cidr", "cluster-dns", "cni", "datastore-endpoint", "disable", "node-external-ip", "node-ip", "node-taint", "service-cidr", "tls-san"}
 
 // unsupported are settings that change what a node is in ways the lab does not
 // have: better refused than silently ignored.
 var unsupported = []string{
-	"cluster-reset", "cluster-reset-restore-path", "container-runtime-endpoint", "datastore-endpoint", "disable-apiserver", "disable-etcd",
+	"cluster-reset", "cluster-reset-restore-path", "container-runtime-endpoint", "disable-apiserver", "disable-etcd",
 	"disable-controller-manager", "node-name-from-cloud-provider-metadata", "with-node-id",
 }

@@ -64,7 +64,8 @@ func (n Node) EtcdPod(initialCluster string) *corev1.Pod {
 // PeerURL is where other members reach this one.
 func (n Node) PeerURL() string { return "https://" + n.IP + ":2380" }
 
-// APIServerPod is the server's API server. It knows only the local etcd.
+// APIServerPod is the server's API server. It knows only the local etcd, or the
+// external datastore.
 func (n Node) APIServerPod() *corev1.Pod {
 	issuer := "https://kubernetes.default.svc." + n.Config.ClusterDomain()
 	probes := Probes{
@@ -75,10 +76,8 @@ func (n Node) APIServerPod() *corev1.Pod {
 	}
 	return New(Component{
 		Name: APIServer, Version: n.Version, Extra: n.Config.List("kube-apiserver-arg"), Environment: n.Config.List("kube-apiserver-extra-env"),
-		Args: append(n.policyArgs(),
+		Args: append(slices.Concat(n.policyArgs(), n.storageArgs()),
 			"--advertise-address="+n.Config.StringOr("advertise-address", n.IP), "--bind-address=0.0.0.0", "--secure-port=6443",
-			"--etcd-servers=https://127.0.0.1:2379", "--etcd-cafile="+n.TLS.Path(pki.EtcdServerCA+".crt"),
-			"--etcd-certfile="+n.TLS.Path("etcd/client.crt"), "--etcd-keyfile="+n.TLS.Path("etcd/client.key"),
 			"--client-ca-file="+n.TLS.Path(pki.ClientCA+".crt"),
 			"--tls-cert-file="+n.TLS.Path("serving-kube-apiserver.crt"), "--tls-private-key-file="+n.TLS.Path("serving-kube-apiserver.key"),
 			"--kubelet-certificate-authority="+n.TLS.Path(pki.ServerCA+".crt"),
@@ -96,6 +95,25 @@ func (n Node) APIServerPod() *corev1.Pod {
 		),
 		Probes: probes,
 	})
+}
+
+// storageArgs are the flags for where the data are.
+func (n Node) storageArgs() []string {
+	endpoints := n.Config.Datastore()
+	if len(endpoints) == 0 {
+		return []string{
+			"--etcd-servers=https://127.0.0.1:2379", "--etcd-cafile=" + n.TLS.Path(pki.EtcdServerCA+".crt"),
+			"--etcd-certfile=" + n.TLS.Path("etcd/client.crt"), "--etcd-keyfile=" + n.TLS.Path("etcd/client.key"),
+		}
+	}
+	args := []string{"--etcd-servers=" + strings.Join(endpoints, ",")}
+	for key, flag := range map[string]string{"datastore-cafile": "etcd-cafile", "datastore-certfile": "etcd-certfile", "datastore-keyfile": "etcd-keyfile"} {
+		if file := n.Config.String(key); file != "" {
+			args = append(args, "--"+flag+"="+file)
+		}
+	}
+	slices.Sort(args)
+	return args
 }
 
 // policyArgs are the flags for the policy files that the user's settings name.

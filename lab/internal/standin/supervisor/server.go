@@ -21,6 +21,19 @@ type Bootstrap struct {
 	Critical map[string]string   `json:"critical"`
 }
 
+// BootstrapOf reads what a server has to give.
+func BootstrapOf(store pki.Store, critical map[string]string) (Bootstrap, error) {
+	out := Bootstrap{Files: map[string]pki.Pair{}, Critical: critical}
+	for _, name := range append([]string{pki.ServiceKey}, pki.Authorities...) {
+		p, err := store.Read(name)
+		if err != nil {
+			return Bootstrap{}, err
+		}
+		out.Files[name] = p
+	}
+	return out, nil
+}
+
 // Agent is what a joining agent gets.
 type Agent struct {
 	ServerCA []byte   `json:"serverCA"`
@@ -146,14 +159,10 @@ func (s *Server) isNode(r *http.Request) bool {
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func (s *Server) bootstrap(w http.ResponseWriter, _ *http.Request) {
-	out := Bootstrap{Files: map[string]pki.Pair{}, Critical: s.Critical}
-	for _, name := range append([]string{pki.ServiceKey}, pki.Authorities...) {
-		p, err := s.Store.Read(name)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		out.Files[name] = p
+	out, err := BootstrapOf(s.Store, s.Critical)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
 	answer(w, out)
 }
