@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -14,12 +13,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
-	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/secrets"
 )
 
@@ -77,41 +74,6 @@ func TestFirstServer(t *testing.T) {
 		w.Expect(conditions.IsTrue(config, condition)).To(BeTrue(), condition)
 	}
 	w.Expect(conditions.IsFalse(config, clusterv1.PausedCondition)).To(BeTrue())
-}
-
-func TestDomainOfTheClusterCountsForOurClusters(t *testing.T) {
-	w := newWorld(t)
-	w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) {
-		cp.Annotations = map[string]string{controlplanev1.FirstServerByAnnotation: controlplanev1.FirstServerByDrover}
-	})
-	w.provision()
-	w.secrets()
-	w.server("cp-1", nil)
-	w.Expect(nodeConfig(w, w.hasData("cp-1"))).To(HaveKeyWithValue("cluster-domain", "example.internal"))
-}
-
-// staleClient is a cache that has not seen the annotations of control planes yet.
-type staleClient struct{ client.Client }
-
-func (c staleClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	err := c.Client.Get(ctx, key, obj, opts...)
-	if controlPlane, ok := obj.(*controlplanev1.RKE2ControlPlane); ok {
-		controlPlane.Annotations = nil
-	}
-	return err
-}
-
-func TestStaleControlPlaneChangesNoDomain(t *testing.T) {
-	w := newWorld(t)
-	w.updateControlPlane(func(cp *controlplanev1.RKE2ControlPlane) {
-		cp.Annotations = map[string]string{controlplanev1.FirstServerByAnnotation: controlplanev1.FirstServerByDrover}
-	})
-	w.server("cp-1", nil)
-	stale := &Reconciler{Client: staleClient{api}, APIReader: api}
-	controlPlane, err := stale.controlPlane(w.ctx, &target{config: w.config("cp-1"), machine: w.machine("cp-1"), cluster: w.cluster()})
-	w.Expect(err).NotTo(HaveOccurred())
-	settings := clusterSettings(&target{cluster: w.cluster()}, controlPlane, desired.Registration{})
-	w.Expect(settings.Domain).To(Equal("example.internal"))
 }
 
 func TestJoiningServer(t *testing.T) {

@@ -1,10 +1,8 @@
 package controlplane
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -15,7 +13,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
 )
@@ -141,72 +138,6 @@ func TestServersAreAddedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestDeletionFromHalfMadeStates(t *testing.T) {
-	for name, prepare := range map[string]func(w *world){
-		"nothing but the object": func(w *world) {
-			w.awaitCondition(controlplanev1.ScalingUpCondition, metav1.ConditionTrue)
-		},
-		"a first Machine that never started": func(w *world) {
-			w.create(w.template())
-			w.poke("template is there")
-			w.awaitMachines(1)
-		},
-		"a Machine, and the template gone": func(w *world) {
-			w.create(w.template())
-			w.poke("template is there")
-			w.awaitMachines(1)
-			w.g.Expect(api.Delete(w.ctx, w.template())).To(Succeed())
-		},
-		"three servers that can't be reached any more": func(w *world) {
-			w.create(w.template())
-			seen.show(w.namespace, joined)
-			w.poke("template is there")
-			w.awaitMachines(3)
-			w.awaitCondition(controlplanev1.InitializedCondition, metav1.ConditionTrue)
-			seen.show(w.namespace, nil)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.controlPlane()
-			prepare(w)
-			w.g.Expect(api.Delete(w.ctx, w.get())).To(Succeed())
-			w.g.Eventually(w.get).WithTimeout(patience).Should(BeNil(), "conditions: %s", w.texts())
-			w.g.Expect(w.machines()).To(BeEmpty())
-		})
-	}
-}
-
-func TestDeletionWithoutCluster(t *testing.T) {
-	w := newWorld(t)
-	w.controlPlane(func(cp *controlplanev1.RKE2ControlPlane) {
-		cp.OwnerReferences = nil
-		cp.Finalizers = []string{controlplanev1.RKE2ControlPlaneFinalizer, controlplanev1.RKE2ControlPlaneLegacyFinalizer}
-	})
-	w.g.Expect(api.Delete(w.ctx, w.get())).To(Succeed())
-	w.g.Eventually(w.get).WithTimeout(patience).Should(BeNil())
-}
-
-// A failed action leaves a reason, and the next attempt starts clean.
-func TestFailedActionIsShownAndTriedAgain(t *testing.T) {
-	w := newWorld(t)
-	w.create(w.template())
-	var broken atomic.Bool
-	broken.Store(true)
-	seen.fail(w.namespace, func(model.Action) error {
-		if broken.Load() {
-			return errors.New("the cloud is full")
-		}
-		return nil
-	})
-	w.controlPlane()
-	w.awaitCondition(controlplanev1.ScalingUpCondition, metav1.ConditionTrue, "Failed to create a Machine (first server)", "the cloud is full")
-	broken.Store(false)
-	w.awaitMachines(1)
-	w.g.Expect(w.configs()).To(HaveLen(1))
-	w.g.Expect(w.infra()).To(HaveLen(1))
-}
-
 func TestPausedControlPlaneIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.template())
@@ -319,31 +250,4 @@ func TestForeignMachinesStopEverythingNew(t *testing.T) {
 	w.awaitCondition(controlplanev1.ScalingUpCondition, metav1.ConditionTrue, "Machines lost are", "not controlled by this control plane")
 	w.g.Expect(w.machines()).To(HaveLen(1))
 	w.g.Expect(w.secret("demo-ca")).To(BeNil())
-}
-
-// A manager that dies between the writes of a new server leaves no trace: the
-// next one clears away what was made and makes one server.
-func TestCrashWhileAServerIsMade(t *testing.T) {
-	w := newWorld(t)
-	w.create(w.template())
-	var crashed atomic.Bool
-	seen.fail(w.namespace, func(action model.Action) error {
-		if _, creates := action.(model.CreateMachine); !creates || crashed.Swap(true) {
-			return nil
-		}
-		leftover := &bootstrapv1.RKE2Config{ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: "demo-cp-dead", Labels: map[string]string{
-				clusterv1.ClusterNameLabel: "demo", clusterv1.MachineControlPlaneLabel: "", clusterv1.MachineControlPlaneNameLabel: "demo-cp",
-			},
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: controlplanev1.GroupVersion.String(), Kind: "RKE2ControlPlane", Name: "demo-cp", UID: w.get().UID,
-			}},
-		}}
-		return errors.Join(errors.New("the manager died"), api.Create(w.ctx, leftover))
-	})
-	w.controlPlane()
-	w.awaitMachines(1)
-	w.g.Expect(crashed.Load()).To(BeTrue())
-	w.g.Expect(w.configs()).To(ConsistOf(HaveField("Name", Not(Equal("demo-cp-dead")))))
-	w.g.Expect(w.infra()).To(HaveLen(1))
 }
