@@ -71,6 +71,20 @@ func TestEtcd(t *testing.T) {
 	}
 }
 
+// With an external datastore the API server has no etcd of its own.
+func TestAPIServerOfAnExternalDatastore(t *testing.T) {
+	n := node(t, "datastore-endpoint: https://db-1:2379,https://db-2:2379\ndatastore-cafile: /etc/db/ca.pem\n")
+	command := n.APIServerPod().Spec.Containers[0].Command
+	for _, want := range []string{"--etcd-servers=https://db-1:2379,https://db-2:2379", "--etcd-cafile=/etc/db/ca.pem"} {
+		if !slices.Contains(command, want) {
+			t.Errorf("%s is missing: %q", want, command)
+		}
+	}
+	if slices.ContainsFunc(command, func(arg string) bool { return strings.HasPrefix(arg, "--etcd-certfile=") }) {
+		t.Errorf("nobody gave it a certificate: %q", command)
+	}
+}
+
 func TestAPIServerKnowsOnlyItsOwnEtcd(t *testing.T) {
 	n := node(t, "audit-policy-file: /etc/audit.yaml\nservice-cidr: 10.96.0.0/16\n")
 	container := n.APIServerPod().Spec.Containers[0]
