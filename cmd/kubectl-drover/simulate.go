@@ -55,6 +55,7 @@ leaves out.`,
 	f.BoolVar(&s.options.DeathInWindow, "deaths-in-removal", false, "let servers fail also while RKE2 removes a member it was asked to remove (docs/safety.md)")
 	f.BoolVar(&s.options.Whole, "whole", false, "walk also the states for which another one stands (docs/safety.md), 20 to 50 times as many")
 	f.BoolVar(&s.options.Direct, "client-ports", false, "let the controller reach the members' client ports, so that it needs no kubelet to ask them")
+	f.BoolVar(&s.options.External, "external-datastore", false, "keep the data in a datastore outside, so that servers run no etcd")
 	f.BoolVar(&s.options.Empty, "empty", false, "begin before the first server instead of with an upgrade")
 	f.IntVar(&s.options.MaxStates, "limit", 0, "give up after this many states, 0 for never")
 	f.IntVar(&s.options.Workers, "workers", 0, "goroutines, 0 for one on each core")

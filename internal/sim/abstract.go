@@ -28,13 +28,13 @@ var ErrNotModelled = errors.New("the model has no place for it")
 // Abstract turns a Snapshot into a Sighting. Servers that were there in the
 // one before keep their places.
 func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
-	if s.ControlPlane.ExternalDatastore {
-		return nil, fmt.Errorf("external datastore: %w", ErrNotModelled)
+	if s.ControlPlane.HiddenEtcd {
+		return nil, fmt.Errorf("etcd that can't be reached: %w", ErrNotModelled)
 	}
 	out := &Sighting{of: everySource, View: View{
 		Replicas: uint8(s.ControlPlane.Replicas), Surge: uint8(s.ControlPlane.MaxSurge),
 		Initialized: s.ControlPlane.Initialized, WholeDeleted: s.ControlPlane.Deleting || s.Cluster.Deleting,
-		EtcdUnknown: !s.Etcd.Members.Known,
+		External: s.ControlPlane.ExternalDatastore, EtcdUnknown: !s.Etcd.Members.Known,
 	}}
 	for i := range s.Machines {
 		m := &s.Machines[i]
@@ -46,7 +46,9 @@ func Abstract(s *model.Snapshot, before *Sighting) (*Sighting, error) {
 	}
 	// Etcd is reached through the workload cluster. Where nothing was read of
 	// either, the second is unknown, too, even if no Machine says so.
-	out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
+	if !out.View.External {
+		out.View.WorkloadUnknown = out.View.WorkloadUnknown || out.View.EtcdUnknown && !anyNodeKnown(s)
+	}
 	for i := range s.Etcd.Members.Value {
 		m := &s.Etcd.Members.Value[i]
 		name, sight := out.nameOf(m, before), memberSight(s, m)

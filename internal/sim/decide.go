@@ -164,7 +164,7 @@ func check(d *model.Decision, v *View) string {
 			}
 		}
 	}
-	if v.EtcdUnknown && v.Initialized && !v.WholeDeleted && needsMembers(d.Action) {
+	if v.EtcdUnknown && !v.External && v.Initialized && !v.WholeDeleted && needsMembers(d.Action) {
 		return "I6: etcd's members are unknown, and yet: " + d.Action.Describe()
 	}
 	return ""

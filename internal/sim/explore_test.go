@@ -44,6 +44,10 @@ func TestEveryState(t *testing.T) {
 		"three servers, a Node is deleted":                 with(3, 0, NodeDelete),
 		"three servers, a host disappears":                 with(3, 0, InfraLoss),
 		"three servers, a host starts early":               with(3, 1, EarlyStart, UserDelete),
+		"an external datastore, one server":                outside(with(1, 1, Death, UserDelete)),
+		"an external datastore, two servers":               outside(with(2, 1, Freeze, UserDelete)),
+		"an external datastore, three servers, no surge":   outside(with(3, 0, InfraLoss, UserDelete)),
+		"an external datastore, from nothing":              outside(Options{Servers: 3, Surge: 1, Empty: true, Stale: true, Restarts: true, Blackouts: true}),
 		"three servers, one server fewer":                  with(3, 1, ScaleDown),
 		"three servers, one server more":                   with(3, 1, ScaleUp),
 		"three servers, another version":                   with(3, 0, Upgrade),
@@ -54,6 +58,12 @@ func TestEveryState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { mustHold(t, o) })
 	}
+}
+
+// outside keeps the data in an external datastore.
+func outside(o Options) Options {
+	o.External = true
+	return o
 }
 
 // TestTwoDeathsAndTwoDeletes walks what may come of two hosts that die and two
@@ -71,7 +81,7 @@ func TestTwoDeathsAndTwoDeletes(t *testing.T) {
 // TestAnyTwoFaults walks what may come of any two faults. `make explore` does
 // so with three servers.
 func TestAnyTwoFaults(t *testing.T) {
-	for _, o := range slices.Concat(Pairs(1, 1), Pairs(2, 1), WithKubeletDeath(1, 1), WithKubeletDeath(2, 1)) {
+	for _, o := range slices.Concat(Pairs(1, 1), Pairs(2, 1), WithKubeletDeath(1, 1), WithKubeletDeath(2, 1), OutsidePairs(1, 1), OutsidePairs(2, 1)) {
 		r, err := Explore(o)
 		if err != nil {
 			t.Fatal(err)

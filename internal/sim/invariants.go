@@ -60,7 +60,7 @@ func (w *World) twoLeave(on int) string {
 // I12, I14 and I16 hold for what the controller decides on the World as
 // it is: whoever deletes or fails in the same moment might do so right after.
 const (
-	tooFewStay    = "I12: a server leaves before its replacement votes"
+	tooFewStay    = "I12: a server leaves before its replacement works"
 	brokenFirst   = "I16: a healthy server is deleted while a broken one stays"
 	stillBalanced = "I14: a server is drained before load balancers have let go of it"
 )
@@ -74,12 +74,15 @@ func (w *World) tooFew(on int) string {
 	if !w.kubeletWorks(s) || !s.has(NodeRef) || s.condemned() || s.Asked() != NotAsked || all > int(w.Replicas+w.Surge) {
 		return ""
 	}
+	if !w.seemsToWork(s) {
+		return "" // nobody knows yet that it does
+	}
 	enough := int(w.Replicas)
 	if w.Surge == 0 {
 		enough--
 	}
 	for _, s := range w.Servers {
-		if s.Machine() == Staying && s.works() {
+		if s.Machine() == Staying && w.seemsToWork(s) {
 			enough--
 		}
 	}
@@ -167,5 +170,5 @@ func (w *World) reached() bool {
 		}
 		n++
 	}
-	return n == int(w.Replicas) && w.leader() >= 0
+	return n == int(w.Replicas) && (w.External || w.leader() >= 0)
 }

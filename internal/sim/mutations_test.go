@@ -196,6 +196,21 @@ var classics = []mutation{
 		}),
 	},
 	{
+		name: "without members nobody waits for a replacement", run: outside(small(1, 1, budget(UserDelete))), breach: "I12",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Machines {
+				switch {
+				case !m.Deleting || !m.PreTerminateHook:
+				case m.PreDrainHook && m.Phase == model.PhaseWaitingForPreDrain && !m.Node.Value.Excluded:
+					return model.ExcludeFromLoadBalancers{Machine: m.Name}
+				case m.PreDrainHook && m.Phase == model.PhaseWaitingForPreDrain && s.Now.Sub(m.Node.Value.ExcludedAt) >= settle:
+					return model.ReleasePreDrainHook{Machine: m.Name}
+				}
+			}
+			return nil
+		}),
+	},
+	{
 		name: "two joining servers are let go", decide: plan.Decide, guards: OneLetGo, breach: "I2",
 		run: Options{Servers: 3, Surge: 0, Budget: budget(Death, UserDelete, UserDelete, UserDelete), Stale: true},
 	},

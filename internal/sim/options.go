@@ -14,6 +14,8 @@ type Options struct {
 	// Empty begins before the first server. Otherwise the run begins with all
 	// servers up to date and, unless AtRest, also with all of them outdated.
 	Empty, AtRest bool
+	// External keeps the data in a datastore outside; the servers run no etcd.
+	External bool
 	// Direct lets the controller reach the members' client ports, so that it
 	// needs no kubelets to ask them.
 	Direct bool
@@ -107,7 +109,7 @@ var (
 
 // begin are the Worlds that a run begins with.
 func (o Options) begin() []World {
-	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Direct: o.Direct, Left: o.Budget}
+	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Direct: o.Direct, External: o.External, Left: o.Budget}
 	if o.Empty {
 		return []World{w}
 	}
@@ -120,7 +122,9 @@ func (o Options) begin() []World {
 	for i := range o.Servers {
 		w.Servers[i] = s
 	}
-	w.Servers[0].set(Leader)
+	if !o.External {
+		w.Servers[0].set(Leader)
+	}
 	if o.AtRest {
 		return []World{w}
 	}

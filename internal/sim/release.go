@@ -12,16 +12,16 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	if a.without&MemberGone == 0 && !neverServer && !live.memberIsGone(on) {
 		return outcome{}
 	}
-	if a.without&OneLetGo == 0 && mayJoin(live.Servers[on]) && live.anotherIsLetGo(on) {
+	if a.without&OneLetGo == 0 && !w.External && mayJoin(live.Servers[on]) && live.anotherIsLetGo(on) {
 		return outcome{}
 	}
-	out := outcome{done: true}
+	out := outcome{done: true, breach: w.lastServes(on)}
 	if s.has(ForeignHook) {
 		out.breach = "I13: somebody else's hook is passed over"
 	}
 	// A member that nobody could recognise, of a host that is gone already, is
 	// removed as an orphan.
-	if s.Member() == Voter && w.Initialized && (s.Host() != Gone || !s.unclaimed()) {
+	if s.Member() == Voter && w.Initialized && !w.External && (s.Host() != Gone || !s.unclaimed()) {
 		out.breach = "I11: a host is released while etcd lists its member"
 	}
 	s.clear(PreDrainHook | PreTerminateHook)
@@ -32,6 +32,9 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 // could be its own, and that the others could lose it if it joined yet.
 func (v *View) memberIsGone(on int) bool {
 	s := v.Servers[on].server()
+	if v.External {
+		return true
+	}
 	if v.EtcdUnknown || s.listed() && !s.unclaimed() {
 		return false
 	}

@@ -91,7 +91,12 @@ func (r *Replay) Followed() int { return r.looks }
 
 // blind tells whether a manager has just come to a control plane that is there
 // already, and has not reached it yet: nothing can be guessed from that.
-func (o *Sighting) blind() bool { return o.View.Initialized && o.View.EtcdUnknown }
+func (o *Sighting) blind() bool {
+	if o.View.External {
+		return o.View.Initialized && o.View.WorkloadUnknown
+	}
+	return o.View.Initialized && o.View.EtcdUnknown
+}
 
 func inWords(d model.Decision) string {
 	if d.Action == nil {
@@ -103,13 +108,16 @@ func inWords(d model.Decision) string {
 // guesses are the Worlds that a first Sighting may be: what can't be seen is
 // taken to be well, unless something looks otherwise.
 func (o *Sighting) guesses(may Budget) []World {
-	begin := World{Replicas: o.View.Replicas, Surge: o.View.Surge, Initialized: o.View.Initialized, WholeDeleted: o.View.WholeDeleted, Left: may}
+	begin := World{Replicas: o.View.Replicas, Surge: o.View.Surge, Initialized: o.View.Initialized, WholeDeleted: o.View.WholeDeleted, External: o.View.External, Left: may}
 	direct := begin
 	direct.Direct = true
 	worlds := []World{begin, direct}
 	for i, sight := range o.View.Servers {
 		if sight == 0 {
 			continue
+		}
+		if o.View.External && sight.server().has(NodeRef) {
+			sight |= Sight(Voter) << memberAt // it has joined, which nobody sees
 		}
 		var next []World
 		for _, s := range sight.guesses() {

@@ -6,6 +6,9 @@ func hostSteps(out []Step, w *World, n int8, quorum bool) []Step {
 	if s.Machine() != NoMachine && s.Phase() < DeletingHost && !s.has(Provisioned) {
 		out = provisionSteps(out, s, n)
 	}
+	if w.External {
+		return outsideSteps(out, w, n)
+	}
 	if s.Host() == Up {
 		out = joinSteps(out, w, n, quorum)
 	}
@@ -134,6 +137,10 @@ func (w *World) applyJoin(st Step, s *Server) {
 	case NodeRegisters:
 		s.setNode(Ready)
 		s.set(NodeRef)
+		if w.External {
+			s.setMember(Voter)
+			s.set(Joined)
+		}
 	case FirstAnswer:
 		w.Initialized = true
 	default:

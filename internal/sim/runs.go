@@ -34,6 +34,9 @@ func Runs() []Run {
 	for _, surge := range []int{0, 1} {
 		out = append(out, Run{Name: controlPlane(3, surge), Failures: "a kubelet's death and any other, client ports in reach", Explorations: WithKubeletDeath(3, surge)})
 	}
+	for _, surge := range []int{0, 1} {
+		out = append(out, Run{Name: controlPlane(3, surge) + ", external datastore", Failures: "any two of all kinds", Explorations: OutsidePairs(3, surge)})
+	}
 	return out
 }
 
@@ -64,6 +67,27 @@ func Pairs(servers, surge int) []Options {
 	}
 	return out
 }
+
+// OutsidePairs are explorations of any two faults with an external datastore:
+// those of etcd and of RKE2's care for members do not exist there.
+func OutsidePairs(servers, surge int) []Options {
+	var out []Options
+	for a := range numFaults {
+		for b := a; b < numFaults; b++ {
+			if a.ofMembers() || b.ofMembers() || a == b && a == WholeDelete {
+				continue
+			}
+			o := Options{External: true, Servers: servers, Surge: surge, Stale: true, Restarts: true}
+			o.Budget[a]++
+			o.Budget[b]++
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// ofMembers tells whether only servers with members know the fault.
+func (f Fault) ofMembers() bool { return f == Corruption || f == NodeDelete || f == Silence }
 
 // WithKubeletDeath are explorations in which a kubelet dies and any other fault
 // happens, and the members' client ports are in reach.

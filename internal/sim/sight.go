@@ -15,6 +15,9 @@ const (
 	fromEtcd Sight = 1<<30 - 1 - (1<<25 - 1) | 3<<answersAt
 )
 
+// ofMembers is what a server shows only if it has a member.
+const ofMembers = 3<<memberAt | Sight(Leader) | 3<<answersAt
+
 // hostIsGone stands in the place of the host, answersAt in that of flags that
 // can't be seen.
 const (
@@ -46,6 +49,8 @@ func (w *World) sight(s Server) Sight {
 		out |= hostIsGone
 	}
 	switch {
+	case w.External:
+		out &^= ofMembers
 	case !s.listed() || s.Node() == NoNode || s.has(KubeletDead) && !w.Direct || s.Host() != Up:
 	case s.runsEtcd():
 		out |= Sight(Answers) << answersAt
@@ -70,6 +75,8 @@ type View struct {
 	Replicas, Surge uint8
 	Initialized     bool
 	WholeDeleted    bool
+	// External: the data are in an external datastore.
+	External bool
 	// EtcdUnknown and WorkloadUnknown: that source could not be read.
 	EtcdUnknown, WorkloadUnknown bool
 }
@@ -78,7 +85,7 @@ type View struct {
 // says that it can't serve, and the list comes only from a voter that can be
 // asked.
 func look(w *World) View {
-	v := View{Replicas: w.Replicas, Surge: w.Surge, Initialized: w.Initialized, WholeDeleted: w.WholeDeleted}
+	v := View{Replicas: w.Replicas, Surge: w.Surge, Initialized: w.Initialized, WholeDeleted: w.WholeDeleted, External: w.External}
 	leaderless := w.leader() < 0
 	v.EtcdUnknown = true
 	for i, s := range w.Servers {

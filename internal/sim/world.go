@@ -57,6 +57,10 @@ type World struct {
 	// Direct: the controller reaches the client ports of the members, and does
 	// not need their kubelets.
 	Direct bool
+	// External: the data are in a datastore outside, which never fails. Servers
+	// are members of nothing; one that has joined is a Voter here, and nobody
+	// sees it.
+	External bool
 	// Left is what may still go wrong.
 	Left Budget
 }
@@ -76,8 +80,12 @@ func (w *World) voters() (all, working int) {
 }
 
 // Quorum tells whether the voters that work can agree on a write.
+// With an external datastore it takes one server that works.
 func (w *World) Quorum() bool {
 	all, working := w.voters()
+	if w.External {
+		return working > 0
+	}
 	return all > 0 && working > all/2
 }
 
@@ -93,6 +101,9 @@ func (w *World) keepsQuorum() bool {
 		if s.runsEtcd() && !s.condemned() {
 			working++
 		}
+	}
+	if w.External {
+		return working > 0
 	}
 	return all > 0 && working > all/2
 }
@@ -118,8 +129,8 @@ func (w *World) Lost() bool {
 		}
 	}
 	switch {
-	case w.WholeDeleted, !w.Initialized:
-		return false // the data is meant to go, or there is none yet
+	case w.WholeDeleted, !w.Initialized, w.External:
+		return false // the data is meant to go, there is none yet, or it is elsewhere
 	case all == 0:
 		return true
 	default:
@@ -221,6 +232,9 @@ func (w *World) settle() {
 			s.clear(Leader)
 		}
 		s.forget()
+		if w.External && s.Machine() == NoMachine {
+			*s = 0 // it leaves no member behind
+		}
 	}
 }
 
