@@ -82,6 +82,13 @@ func TestRemediation(t *testing.T) {
 		}), action: remediate("1", 0)},
 		{name: "external datastore", given: healthy(3, external, notReady(2), marked(2)), action: remediate("2", 0)},
 		{name: "external datastore, nobody else works", given: healthy(2, external, notReady(1), notReady(2), marked(2)), rule: plan.Settled, blames: "cp"},
+		{name: "external datastore, only one that waits for it works", given: healthy(2, external, replicas(1), deleting(1, model.PhaseWaitingForPreDrain), notReady(2), marked(2)), action: remediate("2", 0)},
+		{name: "external datastore, that one has never joined", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreDrain), joining(2), machine(2, func(m *model.Machine) {
+			m.InfrastructureReady, m.Created = true, ago(model.JoinTime)
+		}), marked(2)), action: remediate("2", 0)},
+		{name: "external datastore, it may still join", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreDrain), joining(2), machine(2, func(m *model.Machine) {
+			m.InfrastructureReady = true
+		}), marked(2)), rule: "replacement_before_drain", blames: "cp-2"},
 		{name: "external datastore, nobody else works, allowed", given: healthy(1, external, notReady(1), marked(1), singleServer), action: remediate("1", 0)},
 		{name: "everything is being deleted", given: healthy(3, dead(2), marked(2), func(s *model.Snapshot) { s.Cluster.Deleting = true }), action: model.DropHooks{Machine: "cp-1"}},
 	})

@@ -74,7 +74,8 @@ func OutsidePairs(servers, surge int) []Options {
 	var out []Options
 	for a := range numFaults {
 		for b := a; b < numFaults; b++ {
-			if a.ofMembers() || b.ofMembers() || a == b && a == WholeDelete {
+			twice := a == WholeDelete && b == WholeDelete
+			if twice || a.ofMembers() || b.ofMembers() {
 				continue
 			}
 			o := Options{External: true, Servers: servers, Surge: surge, Stale: true, Restarts: true}
