@@ -263,6 +263,9 @@ func (o *Sighting) visible(i int) Sight {
 			bits &^= 3 << answersAt
 		}
 	}
+	if o.View.Servers[i].server().Machine() == Deleting {
+		bits &^= Sight(Outdated) // what it is compared by may be gone already, and it is nobody's candidate
+	}
 	if o.View.Servers[i].server().Machine() == NoMachine {
 		// Hosts are known by their Machine alone, and so are Nodes.
 		bits &^= hostIsGone | Sight(NodeRef) | fromWorkload
