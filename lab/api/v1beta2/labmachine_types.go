@@ -26,6 +26,7 @@ const (
 	NameTakenReason               = "NameTaken"
 	NoHostFreeReason              = "NoHostFree"
 	BootDelayedReason             = "BootDelayed"
+	ReportDelayedReason           = "ReportDelayed"
 	BootFailedReason              = "BootFailed"
 	StartingReason                = "Starting"
 	RunningReason                 = "Running"
@@ -81,6 +82,11 @@ type LabMachineSpec struct {
 	// bootDelay is how long the machine takes to boot, beyond the fraction of a second it needs (for example 30s).
 	// +optional
 	BootDelay metav1.Duration `json:"bootDelay,omitempty,omitzero"`
+
+	// reportDelay is how long the machine runs before anything is told of it: its provider ID, its addresses, that it is
+	// provisioned (for example 60s).
+	// +optional
+	ReportDelay metav1.Duration `json:"reportDelay,omitempty,omitzero"`
 }
 
 // LabMachineStatus is what was observed of a machine.

@@ -26,15 +26,27 @@ func setWaiting(object *labv1.LabMachine, reason, message string) {
 	})
 }
 
-// remainingDelay returns how much of spec.bootDelay is left. It counts from
-// the moment from which on nothing else stood in the way.
-func remainingDelay(object *labv1.LabMachine) time.Duration {
-	delay := object.Spec.BootDelay.Duration
+// bootDelay returns how much of spec.bootDelay is left.
+func bootDelay(object *labv1.LabMachine) time.Duration {
+	if c := conditions.Get(object, labv1.InstanceRunningCondition); c != nil && c.Reason == labv1.ReportDelayedReason {
+		return 0 // it has booted
+	}
+	return remainingDelay(object, object.Spec.BootDelay.Duration, labv1.BootDelayedReason)
+}
+
+// reportDelay returns how much of spec.reportDelay is left.
+func reportDelay(object *labv1.LabMachine) time.Duration {
+	return remainingDelay(object, object.Spec.ReportDelay.Duration, labv1.ReportDelayedReason)
+}
+
+// remainingDelay returns how much of a delay is left. It counts from the moment
+// from which on nothing else stood in the way, and the reason says so.
+func remainingDelay(object *labv1.LabMachine, delay time.Duration, reason string) time.Duration {
 	if delay <= 0 {
 		return 0
 	}
 	c := conditions.Get(object, labv1.InstanceRunningCondition)
-	if c == nil || c.Reason != labv1.BootDelayedReason {
+	if c == nil || c.Reason != reason {
 		return delay
 	}
 	return delay - time.Since(c.LastTransitionTime.Time)

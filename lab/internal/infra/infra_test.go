@@ -220,15 +220,23 @@ func backends(s *sample) func() []balancer.Status {
 	}
 }
 
-func TestBootDelayCountsFromTheFirstMomentItCould(t *testing.T) {
-	g := NewWithT(t)
-	object := &labv1.LabMachine{Spec: labv1.LabMachineSpec{BootDelay: metav1.Duration{Duration: time.Minute}}}
-	g.Expect(remainingDelay(object)).To(Equal(time.Minute))
-	conditions.Set(object, metav1.Condition{
-		Type: labv1.InstanceRunningCondition, Status: metav1.ConditionFalse, Reason: labv1.BootDelayedReason,
-		LastTransitionTime: metav1.NewTime(time.Now().Add(-40 * time.Second)),
-	})
-	g.Expect(remainingDelay(object)).To(BeNumerically("~", 20*time.Second, 2*time.Second))
-	object.Spec.BootDelay.Duration = 0
-	g.Expect(remainingDelay(object)).To(BeZero())
+func TestDelaysCountFromTheFirstMomentTheyCould(t *testing.T) {
+	minute := metav1.Duration{Duration: time.Minute}
+	for reason, left := range map[string]func(*labv1.LabMachine) time.Duration{
+		labv1.BootDelayedReason: bootDelay, labv1.ReportDelayedReason: reportDelay,
+	} {
+		g := NewWithT(t)
+		object := &labv1.LabMachine{Spec: labv1.LabMachineSpec{BootDelay: minute, ReportDelay: minute}}
+		g.Expect(left(object)).To(Equal(time.Minute), reason)
+		conditions.Set(object, metav1.Condition{
+			Type: labv1.InstanceRunningCondition, Status: metav1.ConditionFalse, Reason: reason,
+			LastTransitionTime: metav1.NewTime(time.Now().Add(-40 * time.Second)),
+		})
+		g.Expect(left(object)).To(BeNumerically("~", 20*time.Second, 2*time.Second), reason)
+		if reason == labv1.ReportDelayedReason {
+			g.Expect(bootDelay(object)).To(BeZero(), "it has booted")
+		}
+		object.Spec = labv1.LabMachineSpec{}
+		g.Expect(left(object)).To(BeZero(), reason)
+	}
 }

@@ -156,7 +156,7 @@ func (r *machineReconciler) reconcile(ctx context.Context, object *labv1.LabMach
 		setWaiting(object, labv1.WaitingForBootstrapDataReason, "Machine "+owner.Name+" has no bootstrap data yet")
 		return reconcile.Result{}, nil
 	}
-	if wait := remainingDelay(object); wait > 0 {
+	if wait := bootDelay(object); wait > 0 {
 		setWaiting(object, labv1.BootDelayedReason, "spec.bootDelay is "+object.Spec.BootDelay.Duration.String())
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
@@ -204,6 +204,10 @@ func (r *machineReconciler) boot(ctx context.Context, object *labv1.LabMachine, 
 		if _, listed := r.machines.Get(object.Name); !listed {
 			return reconcile.Result{}, err
 		}
+	}
+	if wait := reportDelay(object); wait > 0 {
+		setWaiting(object, labv1.ReportDelayedReason, "The machine runs, and spec.reportDelay is "+object.Spec.ReportDelay.Duration.String())
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	object.Spec.ProviderID = spec.ProviderID
 	r.observe(object)
