@@ -145,6 +145,9 @@ func (a *Actor) joinIsSurvivable(ctx context.Context, live *liveEtcd, m *cluster
 	if !a.mayJoin(m) {
 		return nil
 	}
+	if err := live.onlyRemoval(0); err != nil {
+		return err // what it is removing is lost as well
+	}
 	for _, name := range slices.Sorted(maps.Keys(live.machines)) {
 		other := live.machines[name]
 		_, held := other.Annotations[controlplanev1.PreTerminateHookCleanupAnnotation]

@@ -33,6 +33,11 @@ func memberBlockers(members []model.Member, unblock string) []model.Blocker {
 	return out
 }
 
+// removalBlocker is a server whose member RKE2 removes.
+func removalBlocker(m *model.Machine) model.Blocker {
+	return model.Blocker{Kind: "Node", Name: m.NodeName, Since: m.Node.Value.RemovalAskedAt, Unblock: "it ends when RKE2 has removed that member"}
+}
+
 func (v *view) controlPlaneBlocker(unblock string) model.Blocker {
 	return model.Blocker{Kind: "RKE2ControlPlane", Name: v.ControlPlane.Name, Unblock: unblock}
 }

@@ -64,11 +64,20 @@ func (v *view) broken(m *model.Machine) (model.Wait, bool) {
 			return w, true
 		}
 	}
-	if len(v.staying) >= v.ControlPlane.Replicas && !m.Alive() && !v.lacksNetworkOnly(m) {
-		w.Message = fmt.Sprintf("Node %s of Machine %s is not Ready", m.NodeName, m.Name)
-		return w, true
+	if len(v.staying) >= v.ControlPlane.Replicas && v.isNotReady(m) {
+		return notReadyWait(m), true
 	}
 	return model.Wait{}, false
+}
+
+// isNotReady tells whether the Node is less well than it can be.
+func (v *view) isNotReady(m *model.Machine) bool { return !m.Alive() && !v.lacksNetworkOnly(m) }
+
+func notReadyWait(m *model.Machine) model.Wait {
+	return model.Wait{
+		Message: fmt.Sprintf("Node %s of Machine %s is not Ready", m.NodeName, m.Name), Recheck: shortly,
+		Blockers: []model.Blocker{machineBlocker(m, "bring the server back, or delete its Machine")},
+	}
 }
 
 // lacksNetworkOnly tells whether a Node that is not Ready is as well as it can

@@ -169,7 +169,7 @@ var memberIsRemoved = Rule{
 			return wait(model.Wait{
 				Machine:  m.Name,
 				Message:  fmt.Sprintf("Machine %s waits until RKE2 has removed the etcd member of Machine %s: one member is removed at a time", m.Name, other.Name),
-				Blockers: []model.Blocker{{Kind: "Node", Name: other.NodeName, Since: other.Node.Value.RemovalAskedAt, Unblock: "it ends when RKE2 has removed that member"}},
+				Blockers: []model.Blocker{removalBlocker(other)},
 				Recheck:  soon,
 			})
 		}

@@ -72,6 +72,9 @@ var loadBalancersLetGoFirst = Rule{
 		if !v.ControlPlane.ExcludeFromLoadBalancers || m.NodeName == "" || len(v.machines) == 1 {
 			return pass()
 		}
+		if !m.Node.Known && m.HostGone() {
+			return pass() // nobody is sent to a host that is gone, and perhaps no API server is left to read its Node from
+		}
 		if !m.Node.Known {
 			return wait(model.Wait{
 				Machine:  m.Name,

@@ -48,6 +48,14 @@ var joinerIsLetInFirst = Rule{
 		if !ok || v.ControlPlane.ExternalDatastore || !v.Etcd.Members.Known || !v.mayJoin(m) {
 			return pass()
 		}
+		if other, busy := v.removalOfAnother(m.Name); busy {
+			return wait(model.Wait{
+				Machine:  m.Name,
+				Message:  fmt.Sprintf("Machine %s was deleted while it joins, and waits until RKE2 has removed the etcd member of Machine %s: the cluster is not to lose both", m.Name, other.Name),
+				Blockers: []model.Blocker{removalBlocker(other)},
+				Recheck:  shortly,
+			})
+		}
 		verdict := quorum.AfterJoinAndLoss(v.Etcd.Members.Value)
 		if verdict.OK {
 			return pass()

@@ -30,6 +30,13 @@ func TestJoinerIsLetInFirst(t *testing.T) {
 			})),
 			action: release("cp-2"),
 		},
+		{
+			name: "not while RKE2 removes another member, which would be lost, too",
+			given: joiner(3, time.Minute, machine(2, func(m *model.Machine) {
+				m.Node.Value.RemovalAsked, m.Node.Value.RemovalAskedAt = true, ago(time.Second)
+			})),
+			rule: "joiner_is_let_in_first", blames: "node-cp-2",
+		},
 		{name: "a host may run before anybody reports it", given: joiner(1, time.Minute, machine(2, unreported)), rule: "joiner_is_let_in_first", blames: "cp-2"},
 		{name: "but not join for ever", given: joiner(1, model.JoinTime, machine(2, unreported)), action: release("cp-2")},
 	})

@@ -174,15 +174,18 @@ func (v *view) hindersTurn(m *model.Machine) (model.Wait, bool) {
 	return model.Wait{}, false
 }
 
-// worseThan tells whether another server that stays is broken while this one,
-// although it is marked, is not.
+// worseThan tells whether another server that stays is broken, or may turn out
+// to be, while this one, although it is marked, is not.
 func (v *view) worseThan(m *model.Machine) (model.Wait, bool) {
-	if _, broken := v.broken(m); broken {
+	if _, broken := v.broken(m); broken || v.isNotReady(m) {
 		return model.Wait{}, false
 	}
 	for _, other := range v.staying {
 		if w, broken := v.broken(other); broken {
 			return w, true
+		}
+		if v.isNotReady(other) {
+			return notReadyWait(other), true
 		}
 	}
 	return model.Wait{}, false

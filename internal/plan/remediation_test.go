@@ -73,6 +73,9 @@ func TestRemediation(t *testing.T) {
 			m.Machine, m.UnmatchedSince = "", now
 		})), rule: "drain_comes_before_member", blames: "cp-1"},
 		{name: "a healthy one that is marked waits for the broken one", given: healthy(3, dead(2), marked(3)), rule: plan.Settled, blames: "cp-2"},
+		{name: "and for one that may turn out to be broken, although servers are missing", given: healthy(2, replicas(3), machine(2, func(m *model.Machine) {
+			m.Node.Value.Ready, m.Node.Value.ReadySince = model.Unclear, ago(time.Second)
+		}), marked(1)), action: model.CreateMachine{Purpose: model.ScaleUp}},
 		{name: "two whose Nodes are not Ready do not wait for each other", given: healthy(3, notReady(1), notReady(2), marked(1), marked(2)), action: remediate("1", 0)},
 		{name: "the only server stays", given: healthy(1, notReady(1), marked(1)), rule: plan.Settled, blames: "cp"},
 		{name: "the only server, allowed, while its member works", given: healthy(1, notReady(1), marked(1), singleServer), action: remediate("1", 0)},

@@ -43,6 +43,9 @@ func TestExternalDatastore(t *testing.T) {
 		{name: "a broken one that stays is named", given: healthy(4, external, replicas(3), notReady(3), deleting(1, model.PhaseWaitingForPreDrain)), rule: "replacement_before_drain", blames: "cp-3"},
 		{name: "who does not work needs no replacement", given: healthy(3, external, notReady(1), deleting(1, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
 		{name: "all are deleted, core has come past the drain: one that works is made first", given: healthy(2, external, deleting(1, model.PhaseWaitingForPreTerm), undrained(1), deleting(2, model.PhaseWaitingForPreTerm), undrained(2)), action: rescue, rule: "replacement_before_drain"},
+		{name: "nobody waits to read the Node of a host that is gone", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreDrain), machine(1, func(m *model.Machine) {
+			m.Node, m.InfrastructureGone = model.Unknown[model.Node]("no API server", now), model.Known(true, now)
+		})), action: model.ReleasePreDrainHook{Machine: "cp-1"}},
 		{name: "no room for another: they make it", given: healthy(4, external, replicas(2), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreDrain), deleting(3, model.PhaseWaitingForPreDrain), deleting(4, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
 		{name: "drained already, and now the last that answers", given: healthy(3, external, notReady(2), notReady(3), deleting(1, model.PhaseWaitingForPreTerm)), action: rescue, rule: "replacement_before_drain"},
 		{name: "hooks of others come first", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreTerm), machine(1, func(m *model.Machine) {

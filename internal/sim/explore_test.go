@@ -44,6 +44,9 @@ func TestEveryState(t *testing.T) {
 		"three servers, a Node is deleted":                 with(3, 0, NodeDelete),
 		"three servers, a host disappears":                 with(3, 0, InfraLoss),
 		"three servers, a host starts early":               with(3, 1, EarlyStart, UserDelete),
+		"a Node is deleted beside a server that joins":     with(3, 1, Freeze, NodeDelete),
+		"a marked server is well beside a dead kubelet":    direct(with(3, 0, KubeletDeath, Freeze)),
+		"an external datastore, no API server is left":     outside(with(3, 0, KubeletDeath, InfraLoss)),
 		"an external datastore, one server":                outside(with(1, 1, Death, UserDelete)),
 		"an external datastore, two servers":               outside(with(2, 1, Freeze, UserDelete)),
 		"an external datastore, three servers, no surge":   outside(with(3, 0, InfraLoss, UserDelete)),
@@ -63,6 +66,12 @@ func TestEveryState(t *testing.T) {
 // outside keeps the data in an external datastore.
 func outside(o Options) Options {
 	o.External = true
+	return o
+}
+
+// direct lets the controller reach the members without kubelets.
+func direct(o Options) Options {
+	o.Direct = true
 	return o
 }
 

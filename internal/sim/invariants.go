@@ -96,7 +96,7 @@ func (w *World) tooFew(on int) string {
 // server that works while another one that stays does not.
 func (w *World) healthyGoesBeforeBroken(on int) string {
 	s := w.Servers[on]
-	if w.WholeDeleted || !w.kubeletWorks(s) || s.condemned() || s.marked() && s.Node() != Ready {
+	if w.WholeDeleted || !w.kubeletWorks(s) || !w.seemsToWork(s) || s.condemned() || s.marked() && s.Node() != Ready {
 		return "" // who has woken up and is still marked can't be told from one that is broken
 	}
 	for i, s := range w.Servers {

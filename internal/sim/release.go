@@ -12,6 +12,9 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	if a.without&MemberGone == 0 && !neverServer && !live.memberIsGone(on) {
 		return outcome{}
 	}
+	if a.without&MemberGone == 0 && !w.External && mayJoin(live.Servers[on]) && a.otherRemoval(w, on) {
+		return outcome{}
+	}
 	if a.without&OneLetGo == 0 && !w.External && mayJoin(live.Servers[on]) && live.anotherIsLetGo(on) {
 		return outcome{}
 	}
