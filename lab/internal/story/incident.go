@@ -196,9 +196,10 @@ func (i *incident) excuseDetection(began time.Time) {
 	i.excused = append(i.excused, timeline.Stretch{From: began, To: time.Now().Add(balancer.DefaultTiming.Detection())})
 }
 
-// peerStop is how long etcd may stand still when it takes a member off the list whose host vanished without a word: 6.5 s
-// were seen between its log of the removal and the next answer, and 9 s of silence. The others seem to apply nothing more
-// until their connections to it are closed (peer.stop in etcd 3.6), and rafthttp's time-outs are 5 s each.
+// peerStop is how long etcd may stand still when it takes a member off the list whose host vanished without a word: while
+// it applies that, the leader ends its two streams to the member one after the other (peer.stop in rafthttp of etcd 3.6),
+// and a write that is stuck in one lasts until its time-out of 5 s. The leader's log dates it, from "stopping remote
+// peer" to "stopped remote peer".
 const peerStop = 10 * time.Second
 
 // excuseRemovals excuses the clients for the removals of members whose hosts had lost their power, from the moment at
