@@ -107,6 +107,12 @@ func (a *Actor) releasePreTerminateHook(ctx context.Context, s *scope.Scope, sna
 	if err := a.memberIsGone(ctx, s, snap, m); err != nil {
 		return err
 	}
+	if snap.ControlPlane.ExternalDatastore {
+		// Nothing but the other Machines says that the API will be served.
+		if _, err := a.unchangedMachines(ctx, s, snap); err != nil {
+			return err
+		}
+	}
 	return a.patchMachine(ctx, m, func(annotations map[string]string) {
 		for hook := range desired.Hooks() {
 			delete(annotations, hook)

@@ -14,7 +14,7 @@ import (
 // no server was to stay. Once it is drained, it is held only as the last one
 // that answers.
 func (v *view) keepServing(m *model.Machine) (model.Decision, bool) {
-	if !m.Alive() || m.Phase.PastHooks() || !m.PreTerminateHook || v.isFull() {
+	if !v.mayServe(m) || m.Phase.PastHooks() || !m.PreTerminateHook || v.isFull() {
 		return pass()
 	}
 	have, want := v.workingStaying(), 1
@@ -25,6 +25,12 @@ func (v *view) keepServing(m *model.Machine) (model.Decision, bool) {
 		return pass()
 	}
 	return v.replace(m, quorum.Verdict{Why: fmt.Sprintf("%d servers that work stay, %d are wanted", have, want)})
+}
+
+// mayServe tells whether a server works, or nobody can know: where no API server
+// answers, the next server brings one.
+func (v *view) mayServe(m *model.Machine) bool {
+	return m.Alive() || m.NodeName != "" && !m.Node.Known && !m.HostGone()
 }
 
 // workingStaying counts the Machines that stay and whose Nodes are Ready.

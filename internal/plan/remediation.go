@@ -134,7 +134,10 @@ func (v *view) mayBeUnmatched(m *model.Machine) bool {
 // hindersWithoutMembers is for an external datastore: its data survive all
 // servers, but somebody must answer.
 func (v *view) hindersWithoutMembers(m *model.Machine) (model.Wait, bool) {
-	if v.doesNothing(m) && slices.ContainsFunc(v.machines, func(other *model.Machine) bool { return other != m && other.Alive() }) {
+	if v.neverCame(m) {
+		return model.Wait{}, false
+	}
+	if v.hostIsDead(m) && slices.ContainsFunc(v.machines, func(other *model.Machine) bool { return other != m && other.Alive() }) {
 		return model.Wait{}, false // a server that is being deleted may wait for its replacement
 	}
 	if v.anotherWorks(m) || v.ControlPlane.Remediation.SingleServer {
@@ -143,10 +146,9 @@ func (v *view) hindersWithoutMembers(m *model.Machine) (model.Wait, bool) {
 	return v.singleServerWait(m, "no other server works"), true
 }
 
-// doesNothing tells whether it is proven that a server of a control plane
-// without members does nothing, and will not.
-func (v *view) doesNothing(m *model.Machine) bool {
-	return v.hostIsDead(m) || m.NodeName == "" && m.InfrastructureReady && v.tooOldToJoin(m)
+// neverCame tells whether a server has no Node and is too old to get one.
+func (v *view) neverCame(m *model.Machine) bool {
+	return m.NodeName == "" && m.InfrastructureReady && v.tooOldToJoin(m)
 }
 
 // hindersTurn holds a server that leaves like any other: one at a time, and

@@ -89,6 +89,11 @@ func TestRemediation(t *testing.T) {
 		{name: "external datastore, that one has never joined", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreDrain), joining(2), machine(2, func(m *model.Machine) {
 			m.InfrastructureReady, m.Created = true, ago(model.JoinTime)
 		}), marked(2)), action: remediate("2", 0)},
+		{name: "external datastore, no API server answers, and this one has never come", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreDrain), machine(1, func(m *model.Machine) {
+			m.Node = model.Unknown[model.Node]("no API server", now)
+		}), joining(2), machine(2, func(m *model.Machine) {
+			m.InfrastructureReady, m.Created = true, ago(model.JoinTime)
+		}), marked(2)), action: remediate("2", 0)},
 		{name: "external datastore, it may still join", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreDrain), joining(2), machine(2, func(m *model.Machine) {
 			m.InfrastructureReady = true
 		}), marked(2)), rule: "replacement_before_drain", blames: "cp-2"},

@@ -46,6 +46,9 @@ func TestExternalDatastore(t *testing.T) {
 		{name: "nobody waits to read the Node of a host that is gone", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreDrain), machine(1, func(m *model.Machine) {
 			m.Node, m.InfrastructureGone = model.Unknown[model.Node]("no API server", now), model.Known(true, now)
 		})), action: model.ReleasePreDrainHook{Machine: "cp-1"}},
+		{name: "no API server answers: the next server brings one", given: healthy(1, external, deleting(1, model.PhaseWaitingForPreDrain), machine(1, func(m *model.Machine) {
+			m.Node = model.Unknown[model.Node]("no API server", now)
+		})), action: rescue, rule: "replacement_before_drain"},
 		{name: "no room for another: they make it", given: healthy(4, external, replicas(2), deleting(1, model.PhaseWaitingForPreDrain), deleting(2, model.PhaseWaitingForPreDrain), deleting(3, model.PhaseWaitingForPreDrain), deleting(4, model.PhaseWaitingForPreDrain)), action: model.ExcludeFromLoadBalancers{Machine: "cp-1"}},
 		{name: "drained already, and now the last that answers", given: healthy(3, external, notReady(2), notReady(3), deleting(1, model.PhaseWaitingForPreTerm)), action: rescue, rule: "replacement_before_drain"},
 		{name: "hooks of others come first", given: healthy(3, external, deleting(1, model.PhaseWaitingForPreTerm), machine(1, func(m *model.Machine) {

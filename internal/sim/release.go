@@ -4,7 +4,7 @@ import "slices"
 
 func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	s := &w.Servers[on]
-	if !a.drained(w, *s) {
+	if !a.drained(w, *s) || w.External && !a.sameMachines(w, v) {
 		return outcome{}
 	}
 	neverServer := !v.Initialized && !s.has(NodeRef)

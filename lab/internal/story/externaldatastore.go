@@ -94,15 +94,15 @@ func (i *incident) deleteAllServers(ctx context.Context) error {
 	return i.WaitComplete(ctx, i.Spec.Servers, versionNew, patience)
 }
 
-// drainedFirst wants each server that left in order to be out of the load balancers and without pods when its host was
-// released.
+// drainedFirst wants each server that left in order to be out of the load balancers and without pods, if it had any, when
+// its host was released.
 func drainedFirst(events []timeline.Event, hurt map[string][]string) []timeline.Finding {
 	var out []timeline.Finding
 	for _, d := range timeline.Departures(events) {
 		if len(hurt[d.Machine]) > 0 {
 			continue
 		}
-		excluded, pods, released := time.Time{}, time.Time{}, time.Time{}
+		var excluded, pods, released time.Time
 		for _, e := range events {
 			switch {
 			case e.Kind == timeline.NodeExcluded && e.Node == d.Node:
@@ -113,9 +113,14 @@ func drainedFirst(events []timeline.Event, hurt map[string][]string) []timeline.
 				released = e.At
 			}
 		}
-		ok := !excluded.IsZero() && excluded.Before(pods) && pods.Before(released)
-		out = append(out, timeline.Finding{Subject: d.Machine, Rule: "out of the load balancer, then without pods, then released", OK: ok, Measured: fmt.Sprintf(
-			"pods gone %s after the first, released %s after that", pods.Sub(excluded).Round(time.Second), released.Sub(pods).Round(time.Second))})
+		f := timeline.Finding{Subject: d.Machine, Rule: "out of the load balancer, then without pods, then released"}
+		f.OK = !excluded.IsZero() && excluded.Before(released)
+		f.Measured = fmt.Sprintf("released %s after it was taken out, no pod ran on it", released.Sub(excluded).Round(time.Second))
+		if !pods.IsZero() {
+			f.OK = f.OK && excluded.Before(pods) && pods.Before(released)
+			f.Measured = fmt.Sprintf("pods gone %s after it was taken out, released %s after that", pods.Sub(excluded).Round(time.Second), released.Sub(pods).Round(time.Second))
+		}
+		out = append(out, f)
 	}
 	return out
 }
