@@ -24,7 +24,7 @@ func TestReductionLosesNothing(t *testing.T) {
 		"a host disappears":                with(2, 1, InfraLoss),
 		"a host starts early":              with(1, 1, EarlyStart, UserDelete),
 		"a host starts early beside two":   with(2, 1, EarlyStart),
-		"an external datastore":            outside(with(2, 1, Death, UserDelete)),
+		"an external datastore":            outside(with(1, 1, Death, UserDelete)),
 		"RKE2 falls silent":                with(2, 1, Silence, UserDelete),
 		"one server fewer":                 with(3, 1, ScaleDown),
 		"everything is deleted":            with(2, 1, WholeDelete),
