@@ -125,7 +125,7 @@ $(BIN)/golangci-lint: tools/lint/go.mod tools/lint/go.sum
 .PHONY: unit
 unit: prerequisites envtest ## Run the tests that need no laboratory
 	go -C api test ./...
-	go test ./...
+	go test -timeout 20m ./... # the explorer alone takes some minutes
 	go -C lab test $$(go -C lab list ./... | grep -v /stories)
 
 # How long each kind is looked at.
