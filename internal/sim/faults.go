@@ -174,6 +174,8 @@ func (s *Server) suffer(k Kind) {
 		s.setHost(Up)
 	case UserDeletes:
 		s.setMachine(Deleting)
+	case LeaderLost:
+		s.clear(Leader)
 	default:
 	}
 }

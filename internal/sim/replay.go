@@ -29,7 +29,7 @@ type Replay struct {
 // NewReplay begins a Replay in which the given faults may have happened. The
 // planner is the one that made the decisions, nil for the product's own.
 func NewReplay(faults Budget, decide Decider) *Replay {
-	r := &Replay{rules: rules{deathInWindow: true, restarts: true, hooksGetLost: true, upkeep: true}, may: faults, decide: Options{Decide: decide}.decider()}
+	r := &Replay{rules: rules{deathInWindow: true, restarts: true, hooksGetLost: true, upkeep: true, elections: true}, may: faults, decide: Options{Decide: decide}.decider()}
 	return r
 }
 

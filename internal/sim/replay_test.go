@@ -201,6 +201,23 @@ func TestReplayFollowsWhatWasReadInPieces(t *testing.T) {
 	}
 }
 
+// A busy etcd elects now and then although nothing failed.
+func TestReplayFollowsAnElection(t *testing.T) {
+	all := record(t, Options{Servers: 3, Surge: 1}, 1)
+	leaderless := all[0].snapshot
+	leaderless.Etcd.Members.Value = slices.Clone(leaderless.Etcd.Members.Value)
+	for i := range leaderless.Etcd.Members.Value {
+		m := &leaderless.Etcd.Members.Value[i]
+		m.Leader, m.Answers = false, model.Known(false, epoch)
+	}
+	between := observed{snapshot: leaderless, decision: plan.Decide(leaderless)}
+	quiet := all[0]
+	quiet.done = false
+	if err := replay(append([]observed{quiet, between}, all...)); err != nil {
+		t.Error(err)
+	}
+}
+
 // An infrastructure machine that is gone can't be compared with its template any
 // more: its server, on its way out, does not look outdated then.
 func TestReplayDoesNotAskWhetherADeletedServerIsOutdated(t *testing.T) {

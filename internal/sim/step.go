@@ -68,6 +68,9 @@ const (
 	UserScalesDown
 	UserUpgrades
 	UserDeletesAll
+	// LeaderLost: etcd elects, because it was slow. Only traces are followed
+	// through that: the planner waits while nobody leads.
+	LeaderLost
 	// ControllerRestarts loses what the controller remembers.
 	ControllerRestarts
 	numKinds
@@ -99,6 +102,8 @@ type rules struct {
 	noHealthCheck bool
 	// restarts lets the controller restart and forget.
 	restarts bool
+	// elections: etcd may lose its leader although nothing failed.
+	elections bool
 	// upkeep is beside the planner. It does nothing to Machines that the planner
 	// would not do, so that explorations hold the planner alone to it.
 	upkeep bool
@@ -125,6 +130,9 @@ func (r rules) steps(out []Step, w *World) []Step {
 	}
 	if _, staying := w.machines(); !w.Initialized && staying > 0 && w.apiAnswers() {
 		out = add(out, FirstAnswer, -1)
+	}
+	if leader := w.leader(); r.elections && leader >= 0 {
+		out = add(out, LeaderLost, int8(leader))
 	}
 	if r.restarts && w.remembers() {
 		out = add(out, ControllerRestarts, -1)

@@ -248,7 +248,7 @@ var sentences = [numKinds]string{
 	EtcdBreaks: "the etcd of %s breaks", NodeDeleted: "somebody deletes Node %s", RKE2FallsSilent: "RKE2 serves no removal any more",
 	ForeignHookAdded: "somebody puts a hook on %s", HooksStripped: "somebody strips the hooks off %s", InfrastructureLost: "the infrastructure of %s disappears", HostStartsEarly: "the host of %s comes up, and nobody reports it yet",
 	UserDeletes: "a user deletes Machine %s", UserScalesUp: "a user asks for one server more", UserScalesDown: "a user asks for one server fewer",
-	UserUpgrades: "a user changes the version", UserDeletesAll: "a user deletes the control plane", ControllerRestarts: "Drover restarts",
+	UserUpgrades: "a user changes the version", UserDeletesAll: "a user deletes the control plane", LeaderLost: "%s leads no longer", ControllerRestarts: "Drover restarts",
 }
 
 // text says a step in words.
