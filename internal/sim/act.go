@@ -259,7 +259,7 @@ func (a actor) removeMember(w *World, c Choice, on int) outcome {
 
 func (a actor) groundHolds(c Choice, s Sight) bool {
 	server := s.server()
-	answers, claimed := s.answers() == Answers, server.Machine() != NoMachine && !server.unclaimed()
+	answers, claimed := s.answers() == Answers, server.claimed()
 	switch c.Ground {
 	case model.Drained:
 		return a.without&NotLeader != 0 || !server.has(Leader) || !s.healthyVoter()

@@ -57,7 +57,7 @@ func mayJoin(s Sight) bool {
 func (v *View) anyStrange() bool {
 	return slices.ContainsFunc(v.Servers[:], func(s Sight) bool {
 		server := s.server()
-		return server.listed() && (server.Machine() == NoMachine || server.unclaimed())
+		return server.listed() && !server.claimed()
 	})
 }
 

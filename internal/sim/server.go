@@ -203,6 +203,10 @@ func (s Server) unclaimed() bool {
 	return s.listed() && s.Machine() != NoMachine && !s.has(Provisioned)
 }
 
+// claimed tells whether a member of the server would be known to be that of its
+// Machine.
+func (s Server) claimed() bool { return s.Machine() != NoMachine && !s.unclaimed() }
+
 // terminating tells whether the Node was deleted and is still there.
 func (s Server) terminating() bool {
 	return s.Machine() != NoMachine && s.has(Terminating) && s.Node() != NoNode

@@ -42,7 +42,7 @@ const seen = Sight(1<<11-1) | Sight(Late) | fromWorkload | Sight(1<<30-1-(1<<25-
 // through its kubelet or without.
 func (w *World) sight(s Server) Sight {
 	out := Sight(s) & seen
-	if s.Machine() != NoMachine && !s.unclaimed() {
+	if s.claimed() {
 		out &^= Sight(Terminating) // it is seen as a question to RKE2
 	}
 	if s.Host() == Gone {

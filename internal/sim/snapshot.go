@@ -213,7 +213,7 @@ func (v *View) member(i int, n *Names) model.Member {
 	if s.Node() != NoNode {
 		m.NodeReady, _ = readiness(s.Node())
 	}
-	if s.Machine() != NoMachine && !s.unclaimed() {
+	if s.claimed() {
 		m.Machine = n.Machine[i]
 		return m
 	}

@@ -253,7 +253,7 @@ func (s *Server) forget() {
 	if s.Node() == NoNode {
 		s.setExcluded(Included)
 		s.setAsked(NotAsked)
-		if s.Machine() != NoMachine && !s.unclaimed() {
+		if s.claimed() {
 			s.clear(Terminating)
 		}
 	}

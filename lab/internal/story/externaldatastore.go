@@ -12,7 +12,7 @@ import (
 var externalDatastore = Story{
 	Name: "external-datastore",
 	Purpose: "Two servers without etcd keep their data in a datastore outside: they are upgraded, one whose host loses its power is " +
-		"replaced, and when both Machines are deleted the cluster comes back with all its data.",
+		"replaced, and when both Machines are deleted others take their places first: the clients are served throughout.",
 	play: playExternalDatastore,
 }
 
@@ -102,15 +102,14 @@ func drainedFirst(events []timeline.Event, hurt map[string][]string) []timeline.
 		if len(hurt[d.Machine]) > 0 {
 			continue
 		}
-		var excluded, pods, released time.Time
+		var excluded, pods time.Time
+		released := releasedAt(events, d.Machine)
 		for _, e := range events {
 			switch {
 			case e.Kind == timeline.NodeExcluded && e.Node == d.Node:
 				excluded = e.At
 			case e.Kind == timeline.PodGone && e.Node == d.Node:
 				pods = e.At
-			case e.Kind == timeline.HookReleased && e.Machine == d.Machine && e.Object == ourHook:
-				released = e.At
 			}
 		}
 		f := timeline.Finding{Subject: d.Machine, Rule: "out of the load balancer, then without pods, then released"}

@@ -106,17 +106,24 @@ func (c *Cluster) voters() int {
 
 // checkMemberFirst wants the member of a server to be off the list before its host was released.
 func checkMemberFirst(r *Run, machine string) {
-	var member, released time.Time
+	var member time.Time
+	released := releasedAt(r.Log.Events(), machine)
 	for _, d := range timeline.Departures(r.Log.Events()) {
 		if d.Machine == machine && len(d.Calls) > 0 {
 			member = d.Calls[0].At
 		}
 	}
-	for _, e := range r.Log.Events() {
-		if e.Kind == timeline.HookReleased && e.Machine == machine && e.Object == ourHook {
-			released = e.At
-		}
-	}
 	ok := !member.IsZero() && member.Before(released)
 	r.Check(machine, "its member went before its host was released", ok, "%s before", released.Sub(member).Round(time.Second))
+}
+
+// releasedAt is when our hook on a Machine went away, zero if it did not.
+func releasedAt(events []timeline.Event, machine string) time.Time {
+	at := time.Time{}
+	for _, e := range events {
+		if e.Kind == timeline.HookReleased && e.Machine == machine && e.Object == ourHook {
+			at = e.At
+		}
+	}
+	return at
 }
