@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -56,6 +57,7 @@ leaves out.`,
 	f.BoolVar(&s.options.Whole, "whole", false, "walk also the states for which another one stands (docs/safety.md), 20 to 50 times as many")
 	f.BoolVar(&s.options.Direct, "client-ports", false, "let the controller reach the members' client ports, so that it needs no kubelet to ask them")
 	f.BoolVar(&s.options.External, "external-datastore", false, "keep the data in a datastore outside, so that servers run no etcd")
+	f.BoolVar(&s.options.Hidden, "hidden-etcd", false, "let the servers run an etcd that can't be asked (docs/operate/external-datastore.md)")
 	f.BoolVar(&s.options.Empty, "empty", false, "begin before the first server instead of with an upgrade")
 	f.IntVar(&s.options.MaxStates, "limit", 0, "give up after this many states, 0 for never")
 	f.IntVar(&s.options.Workers, "workers", 0, "goroutines, 0 for one on each core")
@@ -102,6 +104,9 @@ func (s *simulation) check() error {
 		return fmt.Errorf("--surge %d: choose 0 or 1", o.Surge)
 	case o.Surge == 0 && o.Servers < 3:
 		return fmt.Errorf("--surge 0 with --servers %d: Drover refuses that, since a rollout would lose the quorum; choose --surge 1 or at least 3 servers", o.Servers)
+	}
+	if o.External && o.Hidden {
+		return errors.New("--external-datastore and --hidden-etcd: choose one")
 	}
 	var err error
 	if o.Budget, err = s.faults.budget(sim.MostOfAFault); err != nil {

@@ -57,7 +57,7 @@ func TestState(t *testing.T) {
 		"the whole is deleted, with workers": HeldUp, "template missing": HeldUp, "two deleted by hand": InProgress, "server broken": HeldUp, "core has not begun": InProgress, "settled, with a broken server": HeldUp, "joined and starting": InProgress, "member far behind": HeldUp,
 		"first server": InProgress, "data lost": HeldUp, "seen in part": InProgress,
 		"unhealthy, at the limit of retries": HeldUp, "the only server is unhealthy": HeldUp, "deleted, and its host is dead": InProgress, "all deleted at once": InProgress,
-		"etcd 3.6 is refused": HeldUp, "load balancers let go": InProgress, "hosts gone while all is deleted": HeldUp,
+		"etcd 3.6 is refused": HeldUp, "etcd can't be asked, and one server is outdated": HeldUp, "load balancers let go": InProgress, "hosts gone while all is deleted": HeldUp,
 	} {
 		in := situations[name]()
 		in.Decision = plan.Decide(in.Snapshot)

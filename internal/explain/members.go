@@ -110,6 +110,8 @@ func troubled(s model.Snapshot) []Row {
 // fail.
 func quorumLine(s model.Snapshot) string {
 	switch {
+	case s.ControlPlane.HiddenEtcd:
+		return "its members can't be asked: nobody has etcd's certificate authorities yet"
 	case s.ControlPlane.ExternalDatastore:
 		return "the control plane keeps no etcd members of its own"
 	case !s.Etcd.Members.Known:

@@ -57,6 +57,14 @@ var oddSituations = map[string]func() *Input{
 		}
 		return in
 	},
+	"etcd can't be asked, and one server is outdated": func() *Input {
+		in := whole(1)
+		cp := &in.Snapshot.ControlPlane
+		cp.ExternalDatastore, cp.HiddenEtcd = true, true
+		in.Snapshot.Etcd.Members = model.Unknown[[]model.Member]("nobody has etcd's certificate authorities yet", now)
+		in.outdate("cp-a")
+		return in
+	},
 	"load balancers let go": func() *Input {
 		in := rolling()
 		m := in.deleted("cp-a", model.PhaseWaitingForPreDrain, ago(3*time.Second), "")

@@ -29,6 +29,12 @@ type Entry struct {
 // Of is the entry of a rule, empty for an unknown one.
 func Of(rule string) Entry { return table[rule] }
 
+// hiddenEtcd is what helps while etcd can't be asked.
+var hiddenEtcd = []string{
+	"let the management cluster reach port 9345 of the servers: Drover asks them for etcd's authorities every five minutes",
+	"or put the authorities into the Secrets <cluster>-etcd and <cluster>-peer-etcd yourself (docs/operate/external-datastore.md)",
+}
+
 // table has an entry for each rule, by name.
 var table = map[string]Entry{
 	"whole_control_plane_is_deleted": {
@@ -66,6 +72,17 @@ var table = map[string]Entry{
 			"delete the Machine yourself: limits of remediation do not hold for that, those of etcd's quorum do",
 			"look at spec.remediation of the control plane and at the MachineHealthCheck",
 		},
+	},
+	"hidden_etcd_keeps_quorum": {
+		Step:    Quorum,
+		Ends:    BySomebody,
+		Next:    "with etcd's authorities known its members are asked, and the server leaves like that of any cluster",
+		Options: hiddenEtcd,
+	},
+	"hidden_etcd_is_opened_first": {
+		Ends:    BySomebody,
+		Next:    "with etcd's authorities known servers are replaced like those of any cluster",
+		Options: hiddenEtcd,
 	},
 	"etcd_hop_is_bridged": {
 		Ends:    BySomebody,

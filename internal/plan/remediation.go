@@ -140,7 +140,7 @@ func (v *view) hindersWithoutMembers(m *model.Machine) (model.Wait, bool) {
 	if v.hostIsDead(m) && slices.ContainsFunc(v.machines, func(other *model.Machine) bool { return other != m && other.Alive() }) {
 		return model.Wait{}, false // a server that is being deleted may wait for its replacement
 	}
-	if v.anotherWorks(m) || v.ControlPlane.Remediation.SingleServer {
+	if v.anotherWorks(m) || v.ControlPlane.Remediation.SingleServer && !v.ControlPlane.HiddenEtcd {
 		return v.hindersTurn(m)
 	}
 	return v.singleServerWait(m, "no other server works"), true

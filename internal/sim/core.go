@@ -38,7 +38,7 @@ func coreSteps(out []Step, w *World, n int8) []Step {
 // controller may run on: that is found out here, and matters from here on only.
 func withRemover(out []Step, w *World, st Step) []Step {
 	out = append(out, st)
-	if s := w.Servers[st.Server]; !w.External && w.kubeletWorks(s) && (st.Kind == CoreFinishesDrain || s.has(Waited) || !w.drains(s)) {
+	if s := w.Servers[st.Server]; !w.unseen() && w.kubeletWorks(s) && (st.Kind == CoreFinishesDrain || s.has(Waited) || !w.drains(s)) {
 		st.Variant = 1
 		out = append(out, st)
 	}

@@ -80,7 +80,7 @@ func (x *expander) expand(w *World) result {
 	x.out = x.out[:0]
 	now := look(w)
 	j := x.judge(&now)
-	res := result{reached: j.content() && w.reached(), breach: j.Fault}
+	res := result{reached: j.content() && w.reached() || len(j.Choices) == 0 && w.awaitsOperator(), breach: j.Fault}
 	x.carryOut(w, &now, j, Move{})
 	if x.blackouts {
 		x.unread(w, now)

@@ -51,6 +51,11 @@ func TestEveryState(t *testing.T) {
 		"an external datastore, two servers":               outside(with(2, 1, Freeze, UserDelete)),
 		"an external datastore, three servers, no surge":   outside(with(3, 0, InfraLoss, UserDelete)),
 		"an external datastore, from nothing":              outside(Options{Servers: 3, Surge: 1, Empty: true, Stale: true, Restarts: true, Blackouts: true}),
+		"an etcd that can't be asked, one server":          hidden(with(1, 1)),
+		"it, and a user deletes that server":               hidden(with(1, 1, UserDelete)),
+		"it, and two servers that are to become one":       hidden(with(2, 1, ScaleDown)),
+		"it, and three servers":                            hidden(with(3, 1)),
+		"it, and three servers, no surge":                  hidden(with(3, 0)),
 		"three servers, one server fewer":                  with(3, 1, ScaleDown),
 		"three servers, one server more":                   with(3, 1, ScaleUp),
 		"three servers, another version":                   with(3, 0, Upgrade),
@@ -66,6 +71,12 @@ func TestEveryState(t *testing.T) {
 // outside keeps the data in an external datastore.
 func outside(o Options) Options {
 	o.External = true
+	return o
+}
+
+// hidden lets the servers run an etcd that can't be asked.
+func hidden(o Options) Options {
+	o.Hidden = true
 	return o
 }
 

@@ -153,6 +153,21 @@ func (r rules) stepBreach(st Step, before, after *World) string {
 	return lossBreach(after, !st.Progress() || r.hooksGetLost)
 }
 
+// awaitsOperator tells whether one or two servers work on, and nothing more is
+// to come: with an etcd that can't be asked, a single server is not replaced, and
+// two do not become one.
+func (w *World) awaitsOperator() bool {
+	if !w.Hidden || w.Replicas > 1 || w.WholeDeleted {
+		return false
+	}
+	for _, s := range w.Servers {
+		if s != 0 && (s.Machine() == NoMachine || s.Node() != Ready || !w.kubeletWorks(s)) {
+			return false
+		}
+	}
+	return true
+}
+
 // reached tells whether the World is as wished. The planner must agree that
 // nothing is left to do.
 func (w *World) reached() bool {

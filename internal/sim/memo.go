@@ -99,7 +99,7 @@ func (j *Judgement) write(out *bytes.Buffer) {
 
 // packView appends a View in canonical form, like a World without a Budget.
 func (p packing) packView(out []uint32, v *View) []uint32 {
-	out = append(out, uint32(v.Replicas)|uint32(v.Surge)<<8|bit(v.Initialized)<<16|bit(v.WholeDeleted)<<17|bit(v.EtcdUnknown)<<18|bit(v.WorkloadUnknown)<<19|bit(v.External)<<20)
+	out = append(out, uint32(v.Replicas)|uint32(v.Surge)<<8|bit(v.Initialized)<<16|bit(v.WholeDeleted)<<17|bit(v.EtcdUnknown)<<18|bit(v.WorkloadUnknown)<<19|bit(v.External)<<20|bit(v.Hidden)<<21)
 	for _, s := range v.Servers[:p.servers] {
 		out = append(out, uint32(s))
 	}

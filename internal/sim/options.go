@@ -16,6 +16,10 @@ type Options struct {
 	Empty, AtRest bool
 	// External keeps the data in a datastore outside; the servers run no etcd.
 	External bool
+	// Hidden lets the servers run an etcd that can't be asked. What the
+	// controller can't see it can't promise: two servers never become one, but
+	// where hosts die or RKE2 is late with a removal, the quorum may be lost.
+	Hidden bool
 	// Direct lets the controller reach the members' client ports, so that it
 	// needs no kubelets to ask them.
 	Direct bool
@@ -109,7 +113,7 @@ var (
 
 // begin are the Worlds that a run begins with.
 func (o Options) begin() []World {
-	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Direct: o.Direct, External: o.External, Left: o.Budget}
+	w := World{Replicas: uint8(o.Servers), Surge: uint8(o.Surge), Direct: o.Direct, External: o.External, Hidden: o.Hidden, Left: o.Budget}
 	if o.Empty {
 		return []World{w}
 	}

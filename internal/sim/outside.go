@@ -17,7 +17,7 @@ func outsideSteps(out []Step, w *World, n int8) []Step {
 // there are no members to ask, its Node says so: it is Ready for a while after
 // the server's end, and not yet when it has come back.
 func (w *World) seemsToWork(s Server) bool {
-	if w.External {
+	if w.unseen() {
 		return s.listed() && s.Node() == Ready
 	}
 	return s.works()
@@ -29,7 +29,7 @@ func (w *World) seemsToWork(s Server) bool {
 func (w *World) lastServes(on int) string {
 	all, _ := w.machines()
 	s := w.Servers[on]
-	if !w.External || !w.kubeletWorks(s) || !w.seemsToWork(s) || w.WholeDeleted || all > int(w.Replicas+w.Surge) {
+	if !w.unseen() || !w.kubeletWorks(s) || !w.seemsToWork(s) || w.WholeDeleted || all > int(w.Replicas+w.Surge) {
 		return ""
 	}
 	for i, other := range w.Servers {

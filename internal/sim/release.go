@@ -4,7 +4,7 @@ import "slices"
 
 func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	s := &w.Servers[on]
-	if !a.drained(w, *s) || w.External && !a.sameMachines(w, v) {
+	if !a.drained(w, *s) || w.unseen() && !a.sameMachines(w, v) {
 		return outcome{}
 	}
 	neverServer := !v.Initialized && !s.has(NodeRef)
@@ -12,10 +12,10 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	if a.without&MemberGone == 0 && !neverServer && !live.memberIsGone(on) {
 		return outcome{}
 	}
-	if a.without&MemberGone == 0 && !w.External && mayJoin(live.Servers[on]) && a.otherRemoval(w, on) {
+	if a.without&MemberGone == 0 && !w.unseen() && mayJoin(live.Servers[on]) && a.otherRemoval(w, on) {
 		return outcome{}
 	}
-	if a.without&OneLetGo == 0 && !w.External && mayJoin(live.Servers[on]) && live.anotherIsLetGo(on) {
+	if a.without&OneLetGo == 0 && !w.unseen() && mayJoin(live.Servers[on]) && live.anotherIsLetGo(on) {
 		return outcome{}
 	}
 	out := outcome{done: true, breach: w.lastServes(on)}
@@ -24,7 +24,7 @@ func (a actor) releasePreTerminate(w *World, v *View, on int) outcome {
 	}
 	// A member that nobody could recognise, of a host that is gone already, is
 	// removed as an orphan.
-	if s.Member() == Voter && w.Initialized && !w.External && (s.Host() != Gone || !s.unclaimed()) {
+	if s.Member() == Voter && w.Initialized && !w.unseen() && (s.Host() != Gone || !s.unclaimed()) {
 		out.breach = "I11: a host is released while etcd lists its member"
 	}
 	s.clear(PreDrainHook | PreTerminateHook)

@@ -46,6 +46,9 @@ func (r *Replay) Next(s model.Snapshot, d model.Decision, mayDone, mayNot bool) 
 	if again := r.decide(s); !reflect.DeepEqual(again.Action, d.Action) || again.Rule != d.Rule {
 		return Gap{fmt.Sprintf("the planner would decide otherwise today: %s, not %s", inWords(again), inWords(d))}
 	}
+	if r.seen == nil && s.ControlPlane.HiddenEtcd {
+		return nil
+	}
 	next, err := Abstract(&s, r.seen)
 	if err != nil {
 		return err
@@ -86,7 +89,8 @@ func (r *Replay) Outcome(mayDone, mayNot bool) {
 }
 
 // Followed is the number of observations that were followed. Those of a manager
-// that has just started and has not reached etcd yet are passed over.
+// that has just started and has not reached etcd yet are passed over, and those
+// from before an etcd that could not be asked was opened.
 func (r *Replay) Followed() int { return r.looks }
 
 // blind tells whether a manager has just come to a control plane that is there

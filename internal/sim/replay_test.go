@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +117,22 @@ func TestReplayBeginsWithWhatCanBeSeen(t *testing.T) {
 	first := observed{snapshot: blind, decision: plan.Decide(blind)}
 	if err := replay(append([]observed{first}, all...)); err != nil {
 		t.Error(err)
+	}
+}
+
+// What happened before the etcd of a cluster of the legacy kind was opened is
+// passed over. If it is hidden again later, the trace can't be followed.
+func TestReplayBeginsWhenEtcdIsOpened(t *testing.T) {
+	all := record(t, Options{Servers: 3, Surge: 1}, 1)
+	hidden := all[0].snapshot
+	hidden.ControlPlane.ExternalDatastore, hidden.ControlPlane.HiddenEtcd = true, true
+	hidden.Etcd.Members = model.Unknown[[]model.Member]("nobody has etcd's certificate authorities yet", epoch)
+	closed := observed{snapshot: hidden, decision: plan.Decide(hidden)}
+	if err := replay(append([]observed{closed, closed}, all...)); err != nil {
+		t.Error(err)
+	}
+	if err := replay([]observed{all[0], closed}); !errors.Is(err, ErrNotModelled) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -49,7 +49,7 @@ func (w *World) sight(s Server) Sight {
 		out |= hostIsGone
 	}
 	switch {
-	case w.External:
+	case w.unseen():
 		out &^= ofMembers
 	case !s.listed() || s.Node() == NoNode || s.has(KubeletDead) && !w.Direct || s.Host() != Up:
 	case s.runsEtcd():
@@ -75,8 +75,8 @@ type View struct {
 	Replicas, Surge uint8
 	Initialized     bool
 	WholeDeleted    bool
-	// External: the data are in an external datastore.
-	External bool
+	// External: the controller sees no members. Hidden: there are some.
+	External, Hidden bool
 	// EtcdUnknown and WorkloadUnknown: that source could not be read.
 	EtcdUnknown, WorkloadUnknown bool
 }
@@ -85,7 +85,7 @@ type View struct {
 // says that it can't serve, and the list comes only from a voter that can be
 // asked.
 func look(w *World) View {
-	v := View{Replicas: w.Replicas, Surge: w.Surge, Initialized: w.Initialized, WholeDeleted: w.WholeDeleted, External: w.External}
+	v := View{Replicas: w.Replicas, Surge: w.Surge, Initialized: w.Initialized, WholeDeleted: w.WholeDeleted, External: w.unseen(), Hidden: w.Hidden}
 	leaderless := w.leader() < 0
 	v.EtcdUnknown = true
 	for i, s := range w.Servers {

@@ -75,7 +75,7 @@ func inOrder(rank *[MaxServers]int) [MaxServers]int {
 func (v *View) controlPlane() model.ControlPlane {
 	return model.ControlPlane{
 		Namespace: "default", Name: "cp", Replicas: int(v.Replicas), MaxSurge: int(v.Surge), Version: "v1.36.3+rke2r1",
-		Problems: v.problems(), Deleting: v.WholeDeleted, Initialized: v.Initialized, ExternalDatastore: v.External,
+		Problems: v.problems(), Deleting: v.WholeDeleted, Initialized: v.Initialized, ExternalDatastore: v.External, HiddenEtcd: v.Hidden,
 		ExcludeFromLoadBalancers: true, LoadBalancerSettle: settle,
 		Remediation: model.RemediationPolicy{SingleServer: true},
 	}

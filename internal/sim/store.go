@@ -20,7 +20,7 @@ func (p packing) words() int { return wishWords + p.servers + budgetWords }
 
 // pack appends the World, which must be in canonical form.
 func (p packing) pack(out []uint32, w *World) []uint32 {
-	out = append(out, uint32(w.Replicas)|uint32(w.Surge)<<8|bit(w.Initialized)<<16|bit(w.Silent)<<17|bit(w.WholeDeleted)<<18|bit(w.Direct)<<19|bit(w.External)<<20)
+	out = append(out, uint32(w.Replicas)|uint32(w.Surge)<<8|bit(w.Initialized)<<16|bit(w.Silent)<<17|bit(w.WholeDeleted)<<18|bit(w.Direct)<<19|bit(w.External)<<20|bit(w.Hidden)<<21)
 	for _, s := range w.Servers[:p.servers] {
 		out = append(out, uint32(s))
 	}
@@ -29,7 +29,7 @@ func (p packing) pack(out []uint32, w *World) []uint32 {
 
 func (p packing) unpack(words []uint32) World {
 	wish := words[0]
-	w := World{Replicas: uint8(wish), Surge: uint8(wish >> 8), Initialized: wish>>16&1 == 1, Silent: wish>>17&1 == 1, WholeDeleted: wish>>18&1 == 1, Direct: wish>>19&1 == 1, External: wish>>20&1 == 1}
+	w := World{Replicas: uint8(wish), Surge: uint8(wish >> 8), Initialized: wish>>16&1 == 1, Silent: wish>>17&1 == 1, WholeDeleted: wish>>18&1 == 1, Direct: wish>>19&1 == 1, External: wish>>20&1 == 1, Hidden: wish>>21&1 == 1}
 	for i, s := range words[wishWords : wishWords+p.servers] {
 		w.Servers[i] = Server(s)
 	}

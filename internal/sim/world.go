@@ -61,6 +61,9 @@ type World struct {
 	// are members of nothing; one that has joined is a Voter here, and nobody
 	// sees it.
 	External bool
+	// Hidden: the servers run etcd, which nobody can ask. RKE2 cares for its
+	// members, and takes one off the list when its Node is deleted.
+	Hidden bool
 	// Left is what may still go wrong.
 	Left Budget
 }
@@ -182,6 +185,10 @@ func (w *World) apiAnswers() bool {
 	}
 	return false
 }
+
+// unseen tells whether the controller sees no members: there are none, or they
+// can't be asked.
+func (w *World) unseen() bool { return w.External || w.Hidden }
 
 // canJoin tells whether etcd accepts another member: it refuses while a voter
 // is down, and a second learner.
