@@ -57,7 +57,7 @@ func (l *listing) run(ctx context.Context, s *session, out io.Writer) error {
 		return err
 	}
 	switch joining, sick := members.Trouble(); {
-	case v.snapshot.ControlPlane.ExternalDatastore:
+	case v.snapshot.ControlPlane.ExternalDatastore && !v.snapshot.ControlPlane.HiddenEtcd:
 		return nil
 	case !members.Has, sick:
 		return errHeldUp

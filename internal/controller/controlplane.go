@@ -49,7 +49,7 @@ func addControlPlane(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Live:        mgr.GetAPIReader(),
 		Observer:    observe.New(observe.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Connector: connector}),
 		Actor:       act.New(act.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Connector: connector, Recorder: recorder}),
-		Keeper:      &upkeep.Upkeep{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Nodes: clusters, Servers: connector, Now: time.Now, CrossNamespaceReferences: o.Webhooks.CrossNamespaceReferences},
+		Keeper:      &upkeep.Upkeep{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Nodes: clusters, Servers: connector, Authorities: connector, Now: time.Now, CrossNamespaceReferences: o.Webhooks.CrossNamespaceReferences},
 		Clusters:    clusters,
 		Recorder:    recorder,
 		WatchFilter: o.WatchFilter,

@@ -51,8 +51,9 @@ type ControlPlane struct {
 	// etcd members of their own. There is then no membership to care for.
 	ExternalDatastore bool `json:"externalDatastore,omitzero"`
 	// HiddenEtcd is true, along with ExternalDatastore, for clusters of the
-	// legacy kind: they have etcd inside, which can't be asked. RKE2 cares for
-	// its membership, and its data are gone with the last server.
+	// legacy kind as long as nobody has the authority of their etcd: it is
+	// inside, and can't be asked. RKE2 cares for its membership, and its data
+	// are gone with the last server.
 	HiddenEtcd bool `json:"hiddenEtcd,omitzero"`
 	// ExcludeFromLoadBalancers asks for the Node label that takes a leaving
 	// server out of external load balancers before it is drained.

@@ -14,7 +14,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/scope"
@@ -68,8 +67,7 @@ func (o *Observer) secretErrors(ctx context.Context, s *scope.Scope) []error {
 			out = append(out, err)
 		}
 	}
-	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
-	for _, purpose := range secrets.Purposes(legacy) {
+	for _, purpose := range s.Authorities() {
 		_, err := secrets.LookupCA(ctx, o.Client, s.ClusterKey(), purpose)
 		add(err)
 	}

@@ -134,6 +134,9 @@ func (o *Observer) etcd(ctx context.Context, s *scope.Scope, w workloadView) mod
 	unknown := func(reason string) model.Etcd {
 		return model.Etcd{Members: model.Unknown[[]model.Member](reason, o.Now())}
 	}
+	if s.HiddenEtcd {
+		return unknown("nobody has etcd's certificate authorities yet")
+	}
 	if hasExternalDatastore(s) {
 		return unknown("the control plane keeps no etcd members of its own")
 	}

@@ -32,22 +32,17 @@ func controlPlane(s *scope.Scope) model.ControlPlane {
 		Deleting:                 !cp.DeletionTimestamp.IsZero(),
 		Initialized:              s.InitializedOnRecord(),
 		ExternalDatastore:        hasExternalDatastore(s),
-		HiddenEtcd:               hasHiddenEtcd(s),
+		HiddenEtcd:               s.HiddenEtcd,
 		ExcludeFromLoadBalancers: cp.Annotations[controlplanev1.LoadBalancerExclusionAnnotation] != "false",
 		LoadBalancerSettle:       loadBalancerSettle,
 		Remediation:              remediationPolicy(cp),
 	}
 }
 
-// hasExternalDatastore is also true for clusters of the legacy kind, whose
-// etcd can't be reached: their membership is left to RKE2.
+// hasExternalDatastore is also true while etcd can't be asked for want of its
+// authority: its members are left to RKE2 then.
 func hasExternalDatastore(s *scope.Scope) bool {
-	return hasHiddenEtcd(s) || s.ControlPlane.Spec.ServerConfig.ExternalDatastoreSecret != nil
-}
-
-func hasHiddenEtcd(s *scope.Scope) bool {
-	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
-	return legacy && s.ControlPlane.Spec.ServerConfig.ExternalDatastoreSecret == nil
+	return s.HiddenEtcd || s.ControlPlane.Spec.ServerConfig.ExternalDatastoreSecret != nil
 }
 
 // problems are faults that admission refuses today, but that an object stored

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/drover-project/drover/api/bootstrap/v1beta2"
-	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/world/desired"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/secrets"
@@ -30,8 +29,7 @@ func (u *Upkeep) secretOwners(ctx context.Context, s *scope.Scope) error {
 	names := secrets.Names(s.Cluster.Name)
 	controlPlane, cluster := desired.Controller(s.ControlPlane), clusterController(s.Cluster)
 	owners := map[string]metav1.OwnerReference{names.Token: cluster, names.AgentToken: cluster, names.Kubeconfig: controlPlane}
-	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
-	for _, purpose := range secrets.Purposes(legacy) {
+	for _, purpose := range s.Authorities() {
 		owners[secrets.CAName(s.Cluster.Name, purpose)] = controlPlane
 	}
 	var all []string

@@ -43,12 +43,16 @@ type Upkeep struct {
 	Servers Servers
 	// CrossNamespaceReferences allows specs to name Secrets of other namespaces.
 	CrossNamespaceReferences bool
+	// Authorities asks the servers for the authorities of their etcd. Nil leaves
+	// that out.
+	Authorities Authorities
 	// Now is the clock.
 	Now func() time.Time
 
 	// expiries are the looks at Machines' certificates, swept those at
-	// clusters' node passwords.
-	expiries, swept looks
+	// clusters' node passwords, opened those at the authorities of an etcd that
+	// can't be asked.
+	expiries, swept, opened looks
 }
 
 // Problem is a step that failed. It is tried again with the next look.
@@ -79,6 +83,7 @@ func steps() []step {
 		{name: "record that the cluster is initialized", run: (*Upkeep).recordInitialized},
 		{name: "certificate authorities", run: (*Upkeep).authorities},
 		{name: "tokens", run: (*Upkeep).tokens},
+		{name: "authorities of an etcd that can't be asked", run: (*Upkeep).openEtcd},
 		{name: "kubeconfig", run: (*Upkeep).kubeconfig},
 		{name: "owners of Secrets", run: (*Upkeep).secretOwners},
 		{name: "owner of the infrastructure template", run: (*Upkeep).templateOwner},

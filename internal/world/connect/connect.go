@@ -15,7 +15,6 @@ import (
 	"github.com/drover-project/drover/internal/world/etcd"
 	"github.com/drover-project/drover/internal/world/scope"
 	"github.com/drover-project/drover/internal/world/secrets"
-	"github.com/drover-project/drover/internal/world/supervisor"
 	"github.com/drover-project/drover/internal/world/workload"
 )
 
@@ -86,47 +85,6 @@ func (s *Session) clientPort(ctx context.Context, node string) (net.Conn, error)
 	}
 	if len(problems) == 0 {
 		return nil, etcd.ErrNoRoute
-	}
-	return nil, errors.Join(problems...)
-}
-
-// ListFromSupervisors asks RKE2's supervisors of all servers for etcd's list and
-// takes the first that comes. It is for the case that no member can be asked.
-func (s *Session) ListFromSupervisors(ctx context.Context) ([]etcd.Member, error) {
-	authority, err := secrets.LookupCA(ctx, s.connector.Secrets, s.scope.ClusterKey(), secrets.ServerCA)
-	if err != nil {
-		return nil, err
-	}
-	token, err := secrets.LookupToken(ctx, s.connector.Secrets, s.scope.ClusterKey())
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, supervisor.Timeout)
-	defer cancel()
-	type answer struct {
-		members []etcd.Member
-		err     error
-	}
-	var urls []string
-	for _, node := range s.scope.NodeNames() {
-		for _, address := range s.scope.AddressesOf(node) {
-			urls = append(urls, supervisor.URL(address))
-		}
-	}
-	answers := make(chan answer, len(urls))
-	for _, url := range urls {
-		go func() {
-			members, err := supervisor.Members(ctx, url, authority.Cert, token)
-			answers <- answer{members, err}
-		}()
-	}
-	problems := []error{errors.New("no supervisor gave the member list")}
-	for range urls {
-		a := <-answers
-		if a.err == nil {
-			return a.members, nil
-		}
-		problems = append(problems, a.err)
 	}
 	return nil, errors.Join(problems...)
 }

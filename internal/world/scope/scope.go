@@ -43,6 +43,9 @@ type Scope struct {
 	Infrastructure map[string]External
 	// Template is the infrastructure template new servers are made from.
 	Template External
+	// HiddenEtcd: the cluster is of the legacy kind and has etcd inside, and no
+	// Secret holds the authority that would let one ask it.
+	HiddenEtcd bool
 }
 
 // Load reads the Scope of a control plane. The client c may be cached; live
@@ -75,6 +78,9 @@ func Load(ctx context.Context, c client.Client, live client.Reader, cp *controlp
 		}
 	}
 	s.Template = refs.get(ctx, cp.Spec.MachineTemplate.Spec.InfrastructureRef, cp.Namespace)
+	if s.HiddenEtcd, err = hidesEtcd(ctx, c, cp, s.ClusterKey()); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -4,11 +4,14 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/drover-project/drover/api/controlplane/v1beta2"
 	"github.com/drover-project/drover/internal/world/scope"
+	"github.com/drover-project/drover/internal/world/secrets"
 	"github.com/drover-project/drover/internal/world/worldtest"
 )
 
@@ -53,6 +56,44 @@ func TestLoadWithoutCluster(t *testing.T) {
 	cp.OwnerReferences = nil
 	_, err = scope.Load(t.Context(), w.Management, w.Management, cp)
 	g.Expect(err).To(MatchError(scope.ErrNoCluster))
+}
+
+// Etcd of a legacy cluster is hidden until a Secret holds its authority.
+func TestHiddenEtcd(t *testing.T) {
+	g := NewWithT(t)
+	legacy := func(cp *controlplanev1.RKE2ControlPlane) {
+		cp.Annotations = map[string]string{controlplanev1.LegacyAnnotation: ""}
+	}
+	datastore := func(cp *controlplanev1.RKE2ControlPlane) {
+		cp.Spec.ServerConfig.ExternalDatastoreSecret = &corev1.ObjectReference{Name: "db"}
+	}
+	for name, c := range map[string]struct {
+		change         []func(*controlplanev1.RKE2ControlPlane)
+		secret, hidden bool
+		authorities    int
+	}{
+		"an ordinary cluster":         {authorities: 4},
+		"a legacy one":                {change: []func(*controlplanev1.RKE2ControlPlane){legacy}, hidden: true, authorities: 2},
+		"a legacy one that is opened": {change: []func(*controlplanev1.RKE2ControlPlane){legacy}, secret: true, authorities: 4},
+		"a legacy one with datastore": {change: []func(*controlplanev1.RKE2ControlPlane){legacy, datastore}, authorities: 2},
+		"a datastore":                 {change: []func(*controlplanev1.RKE2ControlPlane){datastore}, authorities: 4},
+	} {
+		w := worldtest.New(t, 0)
+		cp := w.Scope().ControlPlane
+		for _, change := range c.change {
+			change(cp)
+		}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "c-etcd"}}
+		g.Expect(client.IgnoreNotFound(w.Management.Delete(t.Context(), secret))).To(Succeed())
+		if c.secret {
+			_, err := secrets.EnsureCA(t.Context(), w.Management, w.Management, client.ObjectKey{Namespace: "demo", Name: "c"}, secrets.EtcdCA, metav1.OwnerReference{})
+			g.Expect(err).NotTo(HaveOccurred())
+		}
+		s, err := scope.Load(t.Context(), w.Management, w.Management, cp)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(s.HiddenEtcd).To(Equal(c.hidden), name)
+		g.Expect(s.Authorities()).To(HaveLen(c.authorities), name)
+	}
 }
 
 func TestRegistrationAddresses(t *testing.T) {

@@ -40,11 +40,16 @@ func EnsureCA(ctx context.Context, c client.Writer, r client.Reader, cluster cli
 		return CAPair{}, fmt.Errorf("make the certificate authority of Secret %s/%s: %w",
 			cluster.Namespace, CAName(cluster.Name, purpose), err)
 	}
-	data := map[string][]byte{CertKey: made.Cert, PrivateKeyKey: made.Key}
-	if err := create(ctx, c, cluster, CAName(cluster.Name, purpose), owner, data); err != nil {
+	if err := KeepCA(ctx, c, cluster, purpose, made, owner); err != nil {
 		return CAPair{}, err
 	}
 	return LookupCA(ctx, r, cluster, purpose)
+}
+
+// KeepCA creates the Secret of a certificate authority that exists. A Secret that is there already is left as it is.
+func KeepCA(ctx context.Context, c client.Writer, cluster client.ObjectKey, purpose Purpose, pair CAPair, owner metav1.OwnerReference) error {
+	data := map[string][]byte{CertKey: pair.Cert, PrivateKeyKey: pair.Key}
+	return create(ctx, c, cluster, CAName(cluster.Name, purpose), owner, data)
 }
 
 // EnsureToken returns the token servers join a cluster with and creates it if there is none. What is returned was read

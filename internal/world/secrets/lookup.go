@@ -58,15 +58,15 @@ func LookupCA(ctx context.Context, r client.Reader, cluster client.ObjectKey, pu
 			return CAPair{}, &ContentError{Secret: key, Problem: fmt.Sprintf("key %s is missing; %s", part.name, wayOut)}
 		}
 	}
-	if problem := pair.problem(time.Now()); problem != "" {
+	if problem := pair.Problem(time.Now()); problem != "" {
 		return CAPair{}, &ContentError{Secret: key, Problem: problem}
 	}
 	return pair, nil
 }
 
-// problem tells why the pair cannot sign anything, empty if it can. Errors of the parsers are left out: they may quote
+// Problem tells why the pair cannot sign anything, empty if it can. Errors of the parsers are left out: they may quote
 // what they could not parse.
-func (p CAPair) problem(now time.Time) string {
+func (p CAPair) Problem(now time.Time) string {
 	pair, err := tls.X509KeyPair(p.Cert, p.Key)
 	if err != nil {
 		return fmt.Sprintf("%s and %s are not a certificate and its private key in PEM form", CertKey, PrivateKeyKey)

@@ -74,6 +74,39 @@ func Members(ctx context.Context, url string, authority []byte, token string) ([
 	return out, nil
 }
 
+// EtcdAuthorities asks the supervisor at a URL for the authorities that etcd's
+// certificates come from: that of its clients and servers, and that of its
+// members among themselves. They are secrets, and no error holds any of them.
+//
+// RKE2 gives them to every server that joins, among other files of its own, each
+// under the name it has in k3s's ControlRuntimeBootstrap (GET
+// /v1-rke2/server-bootstrap of k3s's pkg/bootstrap).
+func EtcdAuthorities(ctx context.Context, url string, authority []byte, token string) (clients, peers secrets.CAPair, err error) {
+	password, err := secrets.Password(token)
+	if err != nil {
+		return clients, peers, err
+	}
+	body, err := get(ctx, url+"/v1-rke2/server-bootstrap", authority, password)
+	if err != nil {
+		return clients, peers, err
+	}
+	type file struct{ Content []byte }
+	var files struct {
+		ETCDServerCA, ETCDServerCAKey, ETCDPeerCA, ETCDPeerCAKey file
+	}
+	if err := json.Unmarshal(body, &files); err != nil {
+		return clients, peers, errors.New("ask the supervisor: what it gives to servers that join can't be read") // the cause may quote it
+	}
+	clients = secrets.CAPair{Cert: files.ETCDServerCA.Content, Key: files.ETCDServerCAKey.Content}
+	peers = secrets.CAPair{Cert: files.ETCDPeerCA.Content, Key: files.ETCDPeerCAKey.Content}
+	for name, pair := range map[string]secrets.CAPair{"clients": clients, "members": peers} {
+		if problem := pair.Problem(time.Now()); problem != "" {
+			return secrets.CAPair{}, secrets.CAPair{}, fmt.Errorf("ask the supervisor: the authority of etcd's %s: %s", name, problem)
+		}
+	}
+	return clients, peers, nil
+}
+
 func get(ctx context.Context, url string, authority []byte, password string) ([]byte, error) {
 	roots, err := secrets.Pool(authority)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/drover-project/drover/internal/world/supervisor"
 )
 
-// start is a supervisor with the password "pw".
-func start(t *testing.T, info string) (url string, authority []byte) {
+// start is a supervisor with the password "pw", and with one answer.
+func start(t *testing.T, answer string) (url string, authority []byte) {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, r *http.Request) {
@@ -21,13 +21,15 @@ func start(t *testing.T, info string) (url string, authority []byte) {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	})
-	mux.HandleFunc("GET /db/info", func(w http.ResponseWriter, r *http.Request) {
+	forServers := func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "server" || password != "pw" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		_, _ = w.Write([]byte(info))
-	})
+		_, _ = w.Write([]byte(answer))
+	}
+	mux.HandleFunc("GET /db/info", forServers)
+	mux.HandleFunc("GET /v1-rke2/server-bootstrap", forServers)
 	server := httptest.NewTLSServer(mux)
 	t.Cleanup(server.Close)
 	return server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
