@@ -2,6 +2,7 @@ package story
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,11 @@ import (
 // followEtcd starts the probes that ask the members of the servers.
 func (c *Cluster) followEtcd(ctx context.Context) error {
 	r := c.r
-	tlsConfig, err := probe.EtcdTLS(ctx, r.Management, c.Spec.key())
-	if err != nil {
+	var tlsConfig *tls.Config
+	if err := r.WaitFor(ctx, "the authority of etcd", patience, func(ctx context.Context) (_ bool, _ string, err error) {
+		tlsConfig, err = probe.EtcdTLS(ctx, r.Management, c.Spec.key())
+		return err == nil, "", err
+	}); err != nil {
 		return err
 	}
 	c.Etcd = probe.NewEtcd(r.Lab.DialContext, tlsConfig)

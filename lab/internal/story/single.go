@@ -20,7 +20,13 @@ var singleServerReplace = Story{
 }
 
 func playSingle(ctx context.Context, r *Run) error {
-	c, err := r.Create(ctx, Spec{Name: "single", Servers: 1, Version: versionOld, MaxSurge: 1, DrainSeconds: 60}, patience)
+	return r.replaceOnly(ctx, Spec{Name: "single"}, "The only server is replaced")
+}
+
+// replaceOnly creates a cluster with one server and upgrades it by replacement.
+func (r *Run) replaceOnly(ctx context.Context, s Spec, title string) error {
+	s.Servers, s.Version, s.MaxSurge, s.DrainSeconds = 1, versionOld, 1, 60
+	c, err := r.Create(ctx, s, patience)
 	if err != nil {
 		return err
 	}
@@ -58,6 +64,6 @@ func playSingle(ctx context.Context, r *Run) error {
 	r.Check("control plane", "one replacement beside the old server", most == 2, "at most %d servers at once", most)
 	r.Check("etcd", "leadership moved before the old member went", timeline.LeaderMovedFirst(events), "%s", timeline.LeadersText(events))
 	r.Figure(timeline.AtMost("replacement of the only server", took, 3*time.Minute))
-	r.drawPage("The only server is replaced", "writer", "reader")
+	r.drawPage(title, "writer", "reader")
 	return nil
 }

@@ -35,6 +35,8 @@ type Spec struct {
 	EtcdEnv fields
 	// Datastore is the name of a Secret with an external datastore, where the servers run no etcd.
 	Datastore string
+	// Annotations are those of the control plane.
+	Annotations map[string]string
 }
 
 func (s Spec) planeKey() client.ObjectKey {
@@ -92,7 +94,7 @@ func (s Spec) infraTemplate(pool string) client.Object {
 }
 
 func (s Spec) controlPlane() client.Object {
-	return s.object(controlPlaneKind.GroupVersion().String(), controlPlaneKind.Kind, s.Name, fields{
+	object := s.object(controlPlaneKind.GroupVersion().String(), controlPlaneKind.Kind, s.Name, fields{
 		"replicas": int64(s.Servers), "version": s.Version, "registrationMethod": "control-plane-endpoint",
 		"rolloutStrategy": fields{"type": "RollingUpdate", "rollingUpdate": fields{"maxSurge": int64(s.MaxSurge)}},
 		"agentConfig":     s.agentConfig(),
@@ -102,6 +104,8 @@ func (s Spec) controlPlane() client.Object {
 			"deletion":          s.deletion(),
 		}},
 	})
+	object.SetAnnotations(s.Annotations)
+	return object
 }
 
 func (s Spec) serverConfig() fields {

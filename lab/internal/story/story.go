@@ -46,7 +46,7 @@ func All() []Story {
 		foundingBug, takeover, moveCluster,
 		steady, deleteCluster, managerKilled, etcdBroken, allDeleted, surgeZero, scale313, managerUpgraded, foundingBugControl,
 		slowDisk, hostKilledDraining, nodeDeletedRunning, nodeDeletedLeaving, endpointBlackhole, hostKilledRemoved, unhealthyReplaced,
-		externalDatastore, hostUnreported, fixedNames, singleServerReplace, installRelease, ignitionBoot,
+		externalDatastore, hostUnreported, legacyEtcd, fixedNames, singleServerReplace, installRelease, ignitionBoot,
 	}
 }
 

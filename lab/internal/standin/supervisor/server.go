@@ -14,26 +14,6 @@ import (
 	"github.com/drover-project/drover/lab/internal/standin/pki"
 )
 
-// Bootstrap is what a joining server gets: all authorities with their keys,
-// and the settings that it has to share.
-type Bootstrap struct {
-	Files    map[string]pki.Pair `json:"files"`
-	Critical map[string]string   `json:"critical"`
-}
-
-// BootstrapOf reads what a server has to give.
-func BootstrapOf(store pki.Store, critical map[string]string) (Bootstrap, error) {
-	out := Bootstrap{Files: map[string]pki.Pair{}, Critical: critical}
-	for _, name := range append([]string{pki.ServiceKey}, pki.Authorities...) {
-		p, err := store.Read(name)
-		if err != nil {
-			return Bootstrap{}, err
-		}
-		out.Files[name] = p
-	}
-	return out, nil
-}
-
 // Agent is what a joining agent gets.
 type Agent struct {
 	ServerCA []byte   `json:"serverCA"`
