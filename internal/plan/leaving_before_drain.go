@@ -69,11 +69,14 @@ var loadBalancersLetGoFirst = Rule{
 		if !ok || !m.PreDrainHook || m.Phase != model.PhaseWaitingForPreDrain {
 			return pass()
 		}
-		if !v.ControlPlane.ExcludeFromLoadBalancers || m.NodeName == "" || len(v.machines) == 1 {
+		if !v.ControlPlane.ExcludeFromLoadBalancers || len(v.machines) == 1 {
 			return pass()
 		}
 		if !m.Node.Known && m.HostGone() {
 			return pass() // nobody is sent to a host that is gone, and perhaps no API server is left to read its Node from
+		}
+		if m.NodeName == "" {
+			return wait(untoldNode(m))
 		}
 		if !m.Node.Known {
 			return wait(model.Wait{
@@ -100,6 +103,18 @@ var loadBalancersLetGoFirst = Rule{
 		}
 		return pass()
 	},
+}
+
+// untoldNode is the wait for the name of a Node that core has found: it stops at
+// a pre-drain hook only when there is one to drain, and writes its conditions
+// before the rest of the status (patch helper of Cluster API 1.14).
+func untoldNode(m *model.Machine) model.Wait {
+	return model.Wait{
+		Machine:  m.Name,
+		Message:  fmt.Sprintf("Machine %s is not drained: core has found its Node and is about to tell which", m.Name),
+		Blockers: []model.Blocker{machineBlocker(m, "it ends when core has written the Machine's status")},
+		Recheck:  later,
+	}
 }
 
 // drainComesBeforeMember releases the drain when everything before it is done,

@@ -83,6 +83,13 @@ func TestBeforeTheDrain(t *testing.T) {
 			rule: "load_balancers_let_go_first", blames: "node-cp-1",
 		},
 		{
+			name: "so does one that core has found and not told of",
+			given: healthy(4, replicas(3), deleting(1, model.PhaseWaitingForPreDrain), machine(1, func(m *model.Machine) {
+				m.NodeName, m.Node = "", model.Unknown[model.Node]("no Node is known for the Machine yet", now)
+			})),
+			rule: "load_balancers_let_go_first", blames: "cp-1",
+		},
+		{
 			name: "a foreign pre-drain hook is named",
 			given: healthy(4, replicas(3), deleting(1, model.PhaseWaitingForPreDrain), excluded(1, time.Minute), machine(1, func(m *model.Machine) {
 				m.PreDrainHook, m.ForeignPreDrain = false, []model.Hook{{Name: "vip", Owner: "ops"}}

@@ -8,6 +8,12 @@ func coreSteps(out []Step, w *World, n int8) []Step {
 	if s.Machine() != Deleting {
 		return out
 	}
+	if s.untold() {
+		return add(out, CoreTellsOfNode, n)
+	}
+	if w.canFindNode(s) {
+		out = add(out, CoreFindsNode, n)
+	}
 	switch s.Phase() {
 	case NotBegun:
 		return add(out, CoreBegins, n)
@@ -30,6 +36,34 @@ func coreSteps(out []Step, w *World, n int8) []Step {
 		return add(out, HostDestroyed, n)
 	case DeletingNode:
 		return add(out, MachineGone, n)
+	}
+	return out
+}
+
+// canFindNode tells whether core may find the Node in the moment in which it
+// looks at the Machine, and so comes to its first hook at once.
+func (w *World) canFindNode(s Server) bool {
+	held := s.Phase() == WaitingForPreTerminate && s&(PreTerminateHook|ForeignHook) != 0
+	if s.Phase() != NotBegun && !held || !s.has(PreDrainHook) || s.Node() != NoNode {
+		return false
+	}
+	known := s
+	known.set(NodeRef)
+	return w.drains(known) && w.canRegister(s)
+}
+
+// untold tells whether core has found the Node and not told of it.
+func (s Server) untold() bool {
+	return s.Machine() == Deleting && s.Node() != NoNode && !s.has(NodeRef)
+}
+
+// nodesGone adds that core's deletion of a Node is seen before that of its
+// Machine.
+func nodesGone(out []Step, w *World) []Step {
+	for i, s := range w.Servers {
+		if s.Machine() == Deleting && s.Phase() == DeletingNode && s.Node() != NoNode && w.drains(s) {
+			out = add(out, NodeGoes, int8(i))
+		}
 	}
 	return out
 }
@@ -76,6 +110,16 @@ func (w *World) applyCore(st Step, s *Server) {
 		s.setPhase(WaitingForPreDrain)
 		s.set(Waited)
 		s.clear(RemovesMembers)
+	case CoreFindsNode:
+		if s.Phase() == WaitingForPreTerminate {
+			s.set(Waited)
+		}
+		s.setPhase(WaitingForPreDrain)
+		w.register(s)
+		s.clear(RemovesMembers | NodeRef)
+	case CoreTellsOfNode:
+		s.set(NodeRef | Provisioned)
+		s.clear(Aged)
 	case CorePassesHooks:
 		s.setPhase(DeletingHost)
 	case HostDestroyed:

@@ -10,7 +10,7 @@ func (r rules) faultSteps(out []Step, w *World, n int8) []Step {
 	if r.deathInWindow || !w.removalWindow(n) {
 		out = breakages(out, w, n)
 	}
-	if w.Left[NodeDelete] > 0 && s.Machine() != NoMachine && s.Node() != NoNode && !s.terminating() && (r.deathInWindow || !w.removalWindow(n) && !w.joinerLetGo(n)) {
+	if w.Left[NodeDelete] > 0 && s.Machine() != NoMachine && s.Node() != NoNode && !s.untold() && !s.terminating() && (r.deathInWindow || !w.removalWindow(n) && !w.joinerLetGo(n)) {
 		out = add(out, NodeDeleted, n)
 	}
 	if s.Machine() == NoMachine || s.Phase() > WaitingForPreTerminate {

@@ -121,7 +121,7 @@ var doers = map[Kind]string{
 // and never.
 var (
 	lastResort = []Kind{NodeTurnsNotReady, SilenceLasts, PodsTornDown, AskingLasts, OrphanAges}
-	misfortune = []Kind{JoinTakesLong, StalledLearnerEvicted, HealthCheckMarks, HealthCheckUnmarks}
+	misfortune = []Kind{CoreFindsNode, JoinTakesLong, StalledLearnerEvicted, HealthCheckMarks, HealthCheckUnmarks}
 )
 
 // drover carries out the action of a decision. It is false when there is none,

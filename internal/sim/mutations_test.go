@@ -133,6 +133,17 @@ var classics = []mutation{
 		}),
 	},
 	{
+		name: "a server is drained whose Node core has not told of yet", run: small(1, 1, budget(UserDelete)), breach: "I14",
+		decide: instead(func(s model.Snapshot) model.Action {
+			for _, m := range s.Machines {
+				if m.Phase == model.PhaseWaitingForPreDrain && m.PreDrainHook && m.NodeName == "" {
+					return model.ReleasePreDrainHook{Machine: m.Name}
+				}
+			}
+			return nil
+		}),
+	},
+	{
 		name: "the leader is removed like any other", decide: without("leader_moves_first"), guards: NotLeader, run: small(3, 1, budget()), breach: "I5",
 	},
 	{

@@ -4,7 +4,7 @@ package sim
 // takes what it needs from there, and joins nobody.
 func outsideSteps(out []Step, w *World, n int8) []Step {
 	s := w.Servers[n]
-	if s.Host() == Up && s.has(Provisioned) && s&(Joined|TornDown|Late|KubeletDead) == 0 {
+	if s.has(Provisioned) && w.canRegister(s) {
 		out = add(out, NodeRegisters, n)
 	}
 	if w.Quorum() {

@@ -29,7 +29,7 @@ type Replay struct {
 // NewReplay begins a Replay in which the given faults may have happened. The
 // planner is the one that made the decisions, nil for the product's own.
 func NewReplay(faults Budget, decide Decider) *Replay {
-	r := &Replay{rules: rules{deathInWindow: true, restarts: true, hooksGetLost: true, upkeep: true, elections: true}, may: faults, decide: Options{Decide: decide}.decider()}
+	r := &Replay{rules: rules{deathInWindow: true, restarts: true, hooksGetLost: true, upkeep: true, elections: true, nodesGoFirst: true}, may: faults, decide: Options{Decide: decide}.decider()}
 	return r
 }
 
@@ -224,57 +224,6 @@ func (r *Replay) after(w World, done bool) (World, bool) {
 	ok := r.act(&w, &view, order.Choice, on, to).done
 	w.settle()
 	return w, ok
-}
-
-// distance is the number of servers that look different, and of the phases of
-// their deletion that lie between.
-func (w *World) distance(o *Sighting) int {
-	v := look(w)
-	n := 0
-	if o.of&Management != 0 && (v.Replicas != o.View.Replicas || v.Surge != o.View.Surge || v.Initialized != o.View.Initialized || v.WholeDeleted != o.View.WholeDeleted) {
-		n++
-	}
-	for i := range v.Servers {
-		if (v.Servers[i]^o.View.Servers[i])&o.visible(i) != 0 {
-			n += 1 + max(0, o.View.Servers[i].server().towardsEnd()-v.Servers[i].server().towardsEnd())
-		}
-	}
-	return n
-}
-
-// towardsEnd is how far a Machine has come on its way out.
-func (s Server) towardsEnd() int {
-	switch s.Machine() {
-	case Staying:
-		return 0
-	case Deleting:
-		return 1 + int(s.Phase())
-	default:
-		return 2 + int(DeletingNode)
-	}
-}
-
-// visible are the bits of a server that could be seen. A member that could not
-// be asked may be well.
-func (o *Sighting) visible(i int) Sight {
-	bits := fromManagement
-	if !o.View.WorkloadUnknown {
-		bits |= fromWorkload &^ Sight(RemovesMembers)
-	}
-	if !o.View.EtcdUnknown {
-		bits |= fromEtcd
-		if o.View.Servers[i].answers() == CannotAsk {
-			bits &^= 3 << answersAt
-		}
-	}
-	if o.View.Servers[i].server().Machine() == Deleting {
-		bits &^= Sight(Outdated) // what it is compared by may be gone already, and it is nobody's candidate
-	}
-	if o.View.Servers[i].server().Machine() == NoMachine {
-		// Hosts are known by their Machine alone, and so are Nodes.
-		bits &^= hostIsGone | Sight(NodeRef) | fromWorkload
-	}
-	return bits & o.of.bits()
 }
 
 // words describe what was seen.

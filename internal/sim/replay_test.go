@@ -194,47 +194,6 @@ func unreported(s model.Snapshot, machine string) model.Snapshot {
 	return s
 }
 
-// Nodes and members are read side by side: what happens in between shows in one
-// of them only.
-func TestReplayFollowsWhatWasReadInPieces(t *testing.T) {
-	all := record(t, Options{Servers: 3, Surge: 1}, 1)
-	members := func(x observed) int { return len(x.snapshot.Etcd.Members.Value) }
-	tried := 0
-	for i := 1; i < len(all); i++ {
-		before, after := all[i-1], all[i]
-		if before.done || members(before) == members(after) {
-			continue
-		}
-		tried++
-		mixed := before
-		mixed.snapshot.Etcd = after.snapshot.Etcd
-		mixed.decision = plan.Decide(mixed.snapshot)
-		if err := replay(slices.Concat(all[:i], []observed{mixed}, all[i:])); err != nil {
-			t.Errorf("before observation %d: %v", i, err)
-		}
-	}
-	if tried == 0 {
-		t.Error("no member came or went")
-	}
-}
-
-// A busy etcd elects now and then although nothing failed.
-func TestReplayFollowsAnElection(t *testing.T) {
-	all := record(t, Options{Servers: 3, Surge: 1}, 1)
-	leaderless := all[0].snapshot
-	leaderless.Etcd.Members.Value = slices.Clone(leaderless.Etcd.Members.Value)
-	for i := range leaderless.Etcd.Members.Value {
-		m := &leaderless.Etcd.Members.Value[i]
-		m.Leader, m.Answers = false, model.Known(false, epoch)
-	}
-	between := observed{snapshot: leaderless, decision: plan.Decide(leaderless)}
-	quiet := all[0]
-	quiet.done = false
-	if err := replay(append([]observed{quiet, between}, all...)); err != nil {
-		t.Error(err)
-	}
-}
-
 // An infrastructure machine that is gone can't be compared with its template any
 // more: its server, on its way out, does not look outdated then.
 func TestReplayDoesNotAskWhetherADeletedServerIsOutdated(t *testing.T) {

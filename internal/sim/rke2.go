@@ -62,7 +62,7 @@ func joinSteps(out []Step, w *World, n int8, quorum bool) []Step {
 		}
 	case Voter:
 		// A Node counts from the moment in which core can tell whose it is.
-		if s.Node() == NoNode && !s.has(NodeRef) && s.has(Provisioned) && w.kubeletWorks(s) {
+		if s.has(Provisioned) && w.canRegister(s) {
 			return add(out, NodeRegisters, n)
 		}
 	}
@@ -114,6 +114,26 @@ func nodeSteps(out []Step, w *World, n int8) []Step {
 	return out
 }
 
+// canRegister tells whether the server's kubelet can register its Node.
+func (w *World) canRegister(s Server) bool {
+	if s.Node() != NoNode || s.has(NodeRef) {
+		return false
+	}
+	if w.External {
+		return s.Host() == Up && s&(Joined|TornDown|Late|KubeletDead) == 0
+	}
+	return s.Member() == Voter && w.kubeletWorks(s)
+}
+
+func (w *World) register(s *Server) {
+	s.setNode(Ready)
+	s.set(NodeRef)
+	if w.External {
+		s.setMember(Voter)
+		s.set(Joined)
+	}
+}
+
 func (w *World) applyJoin(st Step, s *Server) {
 	switch st.Kind {
 	case HostProvisioned:
@@ -135,12 +155,7 @@ func (w *World) applyJoin(st Step, s *Server) {
 	case StalledLearnerEvicted:
 		s.setMember(NoMember)
 	case NodeRegisters:
-		s.setNode(Ready)
-		s.set(NodeRef)
-		if w.External {
-			s.setMember(Voter)
-			s.set(Joined)
-		}
+		w.register(s)
 	case FirstAnswer:
 		w.Initialized = true
 	default:

@@ -209,7 +209,7 @@ func (s Server) claimed() bool { return s.Machine() != NoMachine && !s.unclaimed
 
 // terminating tells whether the Node was deleted and is still there.
 func (s Server) terminating() bool {
-	return s.Machine() != NoMachine && s.has(Terminating) && s.Node() != NoNode
+	return s.claimed() && s.has(Terminating) && s.Node() != NoNode
 }
 
 // marked tells whether a health check wants the Machine replaced.

@@ -48,10 +48,13 @@ func (w *World) sight(s Server) Sight {
 	if s.Host() == Gone {
 		out |= hostIsGone
 	}
+	if s.untold() {
+		out &^= fromWorkload
+	}
 	switch {
 	case w.unseen():
 		out &^= ofMembers
-	case !s.listed() || s.Node() == NoNode || s.has(KubeletDead) && !w.Direct || s.Host() != Up:
+	case !s.listed() || s.Node() == NoNode || s.untold() || s.has(KubeletDead) && !w.Direct || s.Host() != Up:
 	case s.runsEtcd():
 		out |= Sight(Answers) << answersAt
 	default:

@@ -14,6 +14,11 @@ const (
 	CorePassesHooks
 	HostDestroyed
 	MachineGone
+	// Core finds the Node of a Machine that is being deleted and comes to its
+	// first hook, and tells of the Node a moment later: conditions are written
+	// before the rest of a status.
+	CoreFindsNode
+	CoreTellsOfNode
 	// Infrastructure and RKE2 on a joining server.
 	HostProvisioned
 	HostReported
@@ -104,6 +109,9 @@ type rules struct {
 	restarts bool
 	// elections: etcd may lose its leader although nothing failed.
 	elections bool
+	// nodesGoFirst: a Node is gone some time before its Machine. Nothing is
+	// decided on the Node of a host that is gone.
+	nodesGoFirst bool
 	// upkeep is beside the planner. It does nothing to Machines that the planner
 	// would not do, so that explorations hold the planner alone to it.
 	upkeep bool
@@ -131,6 +139,9 @@ func (r rules) steps(out []Step, w *World) []Step {
 	if _, staying := w.machines(); !w.Initialized && staying > 0 && w.apiAnswers() {
 		out = add(out, FirstAnswer, -1)
 	}
+	if r.nodesGoFirst {
+		out = nodesGone(out, w)
+	}
 	if leader := w.leader(); r.elections && leader >= 0 {
 		out = add(out, LeaderLost, int8(leader))
 	}
@@ -155,7 +166,7 @@ func (w *World) Apply(st Step) {
 
 func (w *World) applyProgress(st Step, s *Server) {
 	switch st.Kind {
-	case CoreBegins, CoreDrains, CoreFinishesDrain, CoreComesBack, CorePassesHooks, HostDestroyed, MachineGone:
+	case CoreBegins, CoreDrains, CoreFinishesDrain, CoreComesBack, CorePassesHooks, HostDestroyed, MachineGone, CoreFindsNode, CoreTellsOfNode:
 		w.applyCore(st, s)
 	case HostProvisioned, HostReported, StartsCluster, BecomesLearner, MemberStarts, MemberPromoted, StalledLearnerEvicted, NodeRegisters, FirstAnswer:
 		w.applyJoin(st, s)

@@ -237,6 +237,7 @@ func (c *Choice) text(names *[MaxServers]string, on, to int) string {
 var sentences = [numKinds]string{
 	CoreBegins: "core begins the deletion of %s", CoreDrains: "core drains %s", CoreFinishesDrain: "core has drained %s",
 	CoreComesBack: "core comes back to the pre-drain hook of %s", CorePassesHooks: "core passes the hooks of %s", HostDestroyed: "the host of %s is destroyed", MachineGone: "Machine and Node %s are gone",
+	CoreFindsNode: "core finds Node %s and comes to the pre-drain hook", CoreTellsOfNode: "core tells of Node %s",
 	HostProvisioned: "the host of %s comes up", HostReported: "the infrastructure reports the host of %s", StartsCluster: "%s starts the cluster", BecomesLearner: "%s becomes a learner",
 	MemberStarts: "the member of %s starts", MemberPromoted: "the member of %s becomes a voter", StalledLearnerEvicted: "RKE2 gives up on the learner of %s",
 	NodeRegisters: "Node %s registers", FirstAnswer: "the first API server has answered", PodsTornDown: "RKE2 stops the static pods of %s", RKE2RemovesMember: "RKE2 removes the member of %s", NodeGoes: "Node %s is gone",
