@@ -65,6 +65,10 @@ func (r *replaying) run(path string, out io.Writer) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, trace.ErrHalf) {
+			_, _ = fmt.Fprintf(out, "line %d is passed over: it ends in the middle, as when a manager is killed\n", records.Line())
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", path, err)
 		}

@@ -9,6 +9,11 @@ import (
 	"io"
 )
 
+// ErrHalf is returned for a line that ends in the middle of a record: whoever
+// wrote it was killed. What it was to carry out had not begun, or stands in the
+// record before as begun.
+var ErrHalf = errors.New("it is no whole JSON object: the record ends in the middle")
+
 // Reader reads what a Writer has written.
 type Reader struct {
 	in   *bufio.Reader
@@ -45,10 +50,18 @@ func (r *Reader) Next() (Record, error) {
 	}
 }
 
+// endsEarly tells whether nothing is wrong with a text but that it ends too soon.
+func endsEarly(text []byte) bool {
+	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&json.RawMessage{}), io.ErrUnexpectedEOF)
+}
+
 // decode reads one line. What it does not know it refuses: a record that is
 // understood by half is worse than none.
 func decode(text []byte) (Record, error) {
 	var version struct{ V int }
+	if endsEarly(text) {
+		return Record{}, ErrHalf
+	}
 	if err := json.Unmarshal(text, &version); err != nil {
 		return Record{}, fmt.Errorf("it is no whole JSON object: %w", err)
 	}
