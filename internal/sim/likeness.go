@@ -47,6 +47,9 @@ func (o *Sighting) visible(i int) Sight {
 			bits &^= Sight(Leader)
 		}
 	}
+	if o.View.Servers[i].server().has(NodeRef) {
+		bits &^= Sight(Provisioned) // its Node is found by what core writes before it says so
+	}
 	if o.View.Servers[i].server().Machine() == Deleting {
 		bits &^= Sight(Outdated) // what it is compared by may be gone already, and it is nobody's candidate
 	}

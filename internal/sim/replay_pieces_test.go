@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/drover-project/drover/internal/model"
 	"github.com/drover-project/drover/internal/plan"
@@ -119,6 +120,23 @@ func TestReplayFollowsANodeThatIsToldOfLater(t *testing.T) {
 	last := all[len(all)-1]
 	if m, _ := last.snapshot.MachineByName("cp-4"); m.Phase != model.PhaseWaitingForPreDrain || m.NodeName != "" || last.decision.Rule != "load_balancers_let_go_first" {
 		t.Errorf("%s at %q: %s", m.Phase, m.NodeName, last.decision.Rule)
+	}
+	if err := replayWith(budget(UserDelete), all); err != nil {
+		t.Error(err)
+	}
+
+	// The Node is found by the Machine's spec, which core writes before the
+	// status says that there is a host.
+	if err := s.Happens("core tells of Node cp-4"); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	half := &all[len(all)-1]
+	half.snapshot = unreported(half.snapshot, "cp-4")
+	for i := range half.snapshot.Etcd.Members.Value {
+		if m := &half.snapshot.Etcd.Members.Value[i]; m.Machine == "" {
+			m.Machine, m.UnmatchedSince = "cp-4", time.Time{}
+		}
 	}
 	if err := replayWith(budget(UserDelete), all); err != nil {
 		t.Error(err)
