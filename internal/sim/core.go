@@ -44,7 +44,7 @@ func coreSteps(out []Step, w *World, n int8) []Step {
 // looks at the Machine, and so comes to its first hook at once.
 func (w *World) canFindNode(s Server) bool {
 	held := s.Phase() == WaitingForPreTerminate && s&(PreTerminateHook|ForeignHook) != 0
-	if s.Phase() != NotBegun && !held || !s.has(PreDrainHook) || s.Node() != NoNode {
+	if s.Phase() != NotBegun && !held || !s.has(PreDrainHook) {
 		return false
 	}
 	known := s
@@ -57,15 +57,10 @@ func (s Server) untold() bool {
 	return s.Machine() == Deleting && s.Node() != NoNode && !s.has(NodeRef)
 }
 
-// nodesGone adds that core's deletion of a Node is seen before that of its
-// Machine.
-func nodesGone(out []Step, w *World) []Step {
-	for i, s := range w.Servers {
-		if s.Machine() == Deleting && s.Phase() == DeletingNode && s.Node() != NoNode && w.drains(s) {
-			out = add(out, NodeGoes, int8(i))
-		}
-	}
-	return out
+// deletesNode tells whether core deletes the Node, which is seen before its
+// Machine is gone.
+func (w *World) deletesNode(s Server) bool {
+	return s.Machine() == Deleting && s.Phase() == DeletingNode && s.Node() != NoNode && w.drains(s)
 }
 
 // withRemover adds the step in two variants for a server that RKE2's
@@ -115,8 +110,8 @@ func (w *World) applyCore(st Step, s *Server) {
 			s.set(Waited)
 		}
 		s.setPhase(WaitingForPreDrain)
+		s.clear(RemovesMembers)
 		w.register(s)
-		s.clear(RemovesMembers | NodeRef)
 	case CoreTellsOfNode:
 		s.set(NodeRef | Provisioned)
 		s.clear(Aged)

@@ -97,17 +97,7 @@ func TestReplayFollowsANodeThatGoesBeforeItsMachine(t *testing.T) {
 // writes down the Node a moment later.
 func TestReplayFollowsANodeThatIsToldOfLater(t *testing.T) {
 	s := NewStage(Options{Servers: 3, Surge: 1, Budget: budget(UserDelete)})
-	var all []observed
-	look := func() {
-		v, n := s.view()
-		snapshot := v.Snapshot(&n)
-		d, done, err := s.Drover()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, observed{snapshot, d, done})
-	}
-	look()
+	all := []observed{observe(t, s)}
 	for _, happens := range []string{
 		"the host of cp-4 comes up", "a user deletes Machine cp-4", "cp-4 becomes a learner", "the member of cp-4 starts",
 		"the member of cp-4 becomes a voter", "core finds Node cp-4 and comes to the pre-drain hook",
@@ -115,7 +105,7 @@ func TestReplayFollowsANodeThatIsToldOfLater(t *testing.T) {
 		if err := s.Happens(happens); err != nil {
 			t.Fatal(err)
 		}
-		look()
+		all = append(all, observe(t, s))
 	}
 	last := all[len(all)-1]
 	if m, _ := last.snapshot.MachineByName("cp-4"); m.Phase != model.PhaseWaitingForPreDrain || m.NodeName != "" || last.decision.Rule != "load_balancers_let_go_first" {
@@ -130,15 +120,14 @@ func TestReplayFollowsANodeThatIsToldOfLater(t *testing.T) {
 	if err := s.Happens("core tells of Node cp-4"); err != nil {
 		t.Fatal(err)
 	}
-	look()
-	half := &all[len(all)-1]
+	half := observe(t, s)
 	half.snapshot = unreported(half.snapshot, "cp-4")
 	for i := range half.snapshot.Etcd.Members.Value {
 		if m := &half.snapshot.Etcd.Members.Value[i]; m.Machine == "" {
 			m.Machine, m.UnmatchedSince = "cp-4", time.Time{}
 		}
 	}
-	if err := replayWith(budget(UserDelete), all); err != nil {
+	if err := replayWith(budget(UserDelete), append(all, half)); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,6 +17,18 @@ type observed struct {
 	done     bool
 }
 
+// observe lets the controller look once, decide and act.
+func observe(t *testing.T, s *Stage) observed {
+	t.Helper()
+	v, n := s.view()
+	snapshot := v.Snapshot(&n)
+	d, done, err := s.Drover()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return observed{snapshot, d, done}
+}
+
 // record plays on a Stage until all is as wished, and observes it every few
 // steps, as the product does. What users do comes first.
 func record(t *testing.T, o Options, every int, users ...Kind) []observed {
@@ -29,14 +41,9 @@ func record(t *testing.T, o Options, every int, users ...Kind) []observed {
 	}
 	var out []observed
 	for range 400 {
-		v, n := s.view()
-		snapshot := v.Snapshot(&n)
-		d, done, err := s.Drover()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, observed{snapshot, d, done})
-		if s.Reached() && (d.Settled() || d.Action != nil && read(d.Action).Verb == Finish) {
+		now := observe(t, s)
+		out = append(out, now)
+		if d := now.decision; s.Reached() && (d.Settled() || d.Action != nil && read(d.Action).Verb == Finish) {
 			return out
 		}
 		for range every {

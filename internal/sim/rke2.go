@@ -125,9 +125,9 @@ func (w *World) canRegister(s Server) bool {
 	return s.Member() == Voter && w.kubeletWorks(s)
 }
 
+// register makes the Node, of which core does not know yet.
 func (w *World) register(s *Server) {
 	s.setNode(Ready)
-	s.set(NodeRef)
 	if w.External {
 		s.setMember(Voter)
 		s.set(Joined)
@@ -156,6 +156,7 @@ func (w *World) applyJoin(st Step, s *Server) {
 		s.setMember(NoMember)
 	case NodeRegisters:
 		w.register(s)
+		s.set(NodeRef)
 	case FirstAnswer:
 		w.Initialized = true
 	default:

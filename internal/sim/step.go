@@ -131,6 +131,9 @@ func (r rules) steps(out []Step, w *World) []Step {
 		}
 		n := int8(i)
 		out = coreSteps(out, w, n)
+		if r.nodesGoFirst && w.deletesNode(s) {
+			out = add(out, NodeGoes, n)
+		}
 		out = hostSteps(out, w, n, quorum)
 		out = clockSteps(out, s, n)
 		out = r.peopleSteps(out, s, n)
@@ -138,9 +141,6 @@ func (r rules) steps(out []Step, w *World) []Step {
 	}
 	if _, staying := w.machines(); !w.Initialized && staying > 0 && w.apiAnswers() {
 		out = add(out, FirstAnswer, -1)
-	}
-	if r.nodesGoFirst {
-		out = nodesGone(out, w)
 	}
 	if leader := w.leader(); r.elections && leader >= 0 {
 		out = add(out, LeaderLost, int8(leader))

@@ -59,10 +59,10 @@ func endsEarly(text []byte) bool {
 // understood by half is worse than none.
 func decode(text []byte) (Record, error) {
 	var version struct{ V int }
-	if endsEarly(text) {
-		return Record{}, ErrHalf
-	}
 	if err := json.Unmarshal(text, &version); err != nil {
+		if endsEarly(text) {
+			return Record{}, ErrHalf
+		}
 		return Record{}, fmt.Errorf("it is no whole JSON object: %w", err)
 	}
 	if version.V < 1 || version.V > Version {
