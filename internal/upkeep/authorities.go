@@ -22,8 +22,7 @@ func (u *Upkeep) authorities(ctx context.Context, s *scope.Scope) error {
 		return err
 	}
 	var errs []error
-	_, legacy := s.ControlPlane.Annotations[controlplanev1.LegacyAnnotation]
-	for _, purpose := range secrets.Purposes(legacy) {
+	for _, purpose := range secrets.Purposes(s.ControlPlane.IsLegacy()) {
 		_, err := secrets.EnsureCA(ctx, u.Client, u.Live, s.ClusterKey(), purpose, desired.Controller(s.ControlPlane))
 		errs = append(errs, err)
 	}

@@ -103,3 +103,10 @@ func (s *RKE2ControlPlaneSpec) RegistrationMethodOrDefault() RegistrationMethod 
 	}
 	return s.RegistrationMethod
 }
+
+// IsLegacy tells whether the cluster is of the legacy kind: no Secret was made for the certificate authorities of its
+// etcd.
+func (c *RKE2ControlPlane) IsLegacy() bool {
+	_, legacy := c.Annotations[LegacyAnnotation]
+	return legacy
+}

@@ -26,7 +26,7 @@ const (
 	InitializedAnnotation = "rke2.controlplane.cluster.x-k8s.io/initialized"
 
 	// LegacyAnnotation marks a cluster from the time before its etcd certificate authorities were made by the
-	// provider. Its etcd members cannot be reached or managed.
+	// provider. Its etcd members can be asked only once its servers, or a user, have given those authorities.
 	LegacyAnnotation = "controlplane.cluster.x-k8s.io/legacy"
 
 	// LoadBalancerExclusionAnnotation, with the value "false", switches off that a server is taken out of external

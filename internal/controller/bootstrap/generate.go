@@ -191,8 +191,7 @@ func (r *Reconciler) certificates(ctx context.Context, t *target, controlPlane *
 		secrets.ServerCA: &cas.Server, secrets.ClientCA: &cas.Client,
 		secrets.EtcdCA: &cas.EtcdServer, secrets.EtcdPeerCA: &cas.EtcdPeer,
 	}
-	_, legacy := controlPlane.Annotations[controlplanev1.LegacyAnnotation]
-	for _, purpose := range secrets.Purposes(legacy) {
+	for _, purpose := range secrets.Purposes(controlPlane.IsLegacy()) {
 		found, err := secrets.LookupCA(ctx, r.APIReader, t.clusterKey(), purpose)
 		if err != nil {
 			return nil, missing(err)

@@ -17,8 +17,7 @@ func ReadinessGates(cp *controlplanev1.RKE2ControlPlane) []clusterv1.MachineRead
 	if !slices.Contains(cp.Spec.ServerConfig.DisableComponents.KubernetesComponents, controlplanev1.DisableScheduler) {
 		kinds = append(kinds, controlplanev1.MachineSchedulerPodHealthyCondition)
 	}
-	_, legacy := cp.Annotations[controlplanev1.LegacyAnnotation]
-	if cp.Spec.ServerConfig.ExternalDatastoreSecret == nil && !legacy {
+	if cp.Spec.ServerConfig.ExternalDatastoreSecret == nil && !cp.IsLegacy() {
 		kinds = append(kinds, controlplanev1.MachineEtcdPodHealthyCondition, controlplanev1.MachineEtcdMemberHealthyCondition)
 	}
 	var out []clusterv1.MachineReadinessGate

@@ -13,12 +13,7 @@ import (
 // Authorities are the certificate authorities that Secrets of the cluster have
 // to hold.
 func (s *Scope) Authorities() []secrets.Purpose {
-	return secrets.Purposes(isLegacy(s.ControlPlane) && (s.HiddenEtcd || hasDatastore(s.ControlPlane)))
-}
-
-func isLegacy(cp *controlplanev1.RKE2ControlPlane) bool {
-	_, legacy := cp.Annotations[controlplanev1.LegacyAnnotation]
-	return legacy
+	return secrets.Purposes(s.ControlPlane.IsLegacy() && (s.HiddenEtcd || hasDatastore(s.ControlPlane)))
 }
 
 func hasDatastore(cp *controlplanev1.RKE2ControlPlane) bool {
@@ -28,7 +23,7 @@ func hasDatastore(cp *controlplanev1.RKE2ControlPlane) bool {
 // hidesEtcd tells whether etcd of a control plane can't be asked for want of its
 // authority. What is wrong with a Secret that exists is told elsewhere.
 func hidesEtcd(ctx context.Context, c client.Reader, cp *controlplanev1.RKE2ControlPlane, cluster client.ObjectKey) (bool, error) {
-	if !isLegacy(cp) || hasDatastore(cp) {
+	if !cp.IsLegacy() || hasDatastore(cp) {
 		return false, nil
 	}
 	_, err := secrets.LookupCA(ctx, c, cluster, secrets.EtcdCA)
